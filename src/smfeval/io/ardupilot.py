@@ -15,7 +15,6 @@ logged of core 1, `LOG.bin:/groundtruth` the truth of a simulation (SIM2).
 
 import io
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -26,25 +25,26 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError
 from smfeval.io.autopilot import (
     AXES_REMARK,
     DIAGONAL_REMARK,
     MICROSECONDS,
+    AutopilotLog,
     Fields,
     Flight,
-    enu_positions,
+    Truth,
     interpolate,
     latest,
+    parse_topic,
     pieces,
     without_unaided,
 )
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.track import About, Provenance, Track
+from smfeval.track import About, Track
 
-MAGIC = b"\xa3\x95\x80"  # of the message FMT, which is the first
 PADDING_BYTES = 528  # that logs written in blocks may end with
 VARIANCES = "XKV1"
 POSITION_VARIANCES = ("V07", "V08", "V09")
@@ -61,19 +61,18 @@ Columns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class DataFlash:
-    """Messages of a log by type, each as columns, and what is wrong with the file."""
+class DataFlash(AutopilotLog):
+    """Messages of a log by type, each as columns."""
 
-    path: str
     messages: dict[str, Columns]
-    known: tuple[str, ...]
-    damage: str | None
 
 
 def open_dataflash(path: Path) -> DataFlash:
     """The messages that are needed; pymavlink prints on damage, which is kept off our output."""
     reading = import_extra("pymavlink.DFReader", "ardupilot", "DataFlash logs")
-    _refuse_unreadable(path)
+    with open_input(path) as stream:  # refuses what is missing or too large: pymavlink maps it
+        if isinstance(stream, GzipFile):
+            raise FormatError(f"{path}: a DataFlash log is not read while it is packed; unpack it")
     printed = io.StringIO()
     try:
         with redirect_stdout(printed), redirect_stderr(printed), _indexing_in_python():
@@ -94,6 +93,9 @@ def open_dataflash(path: Path) -> DataFlash:
         ) from error
 
 
+INDEXER = "PYMAVLINK_FAST_INDEX"
+
+
 @contextmanager
 def _indexing_in_python() -> Iterator[None]:
     """Within the block pymavlink indexes without its compiled part, which prints past Python."""
@@ -108,33 +110,17 @@ def _indexing_in_python() -> Iterator[None]:
             os.environ[INDEXER] = before
 
 
-INDEXER = "PYMAVLINK_FAST_INDEX"
-
-
-def _refuse_unreadable(path: Path) -> None:
-    """Raise on what is missing, too large or packed: pymavlink maps the file itself."""
-    with open_input(path) as stream:
-        if isinstance(stream, GzipFile):
-            raise FormatError(f"{path}: a DataFlash log is not read while it is packed; unpack it")
-
-
 def _dataflash(path: Path, reader: Any) -> DataFlash:
     rows: dict[str, list[Any]] = {name: [] for name in TYPES}
     while (message := reader.recv_match(type=list(TYPES))) is not None:
         rows[message.get_type()].append(message)
-    messages: dict[str, Columns] = {
-        name: Fields(
-            f"{path}:/{name}",
-            {
-                field: np.array([getattr(each, field) for each in found])
-                for field in found[0].get_fieldnames()
-            },
-        )
-        for name, found in rows.items()
-        if found
-    }
+    messages: dict[str, Columns] = {}
+    for name, found in rows.items():
+        fields = found[0].get_fieldnames() if found else ()
+        columns = {field: np.array([getattr(each, field) for each in found]) for field in fields}
+        messages |= {name: Fields(f"{path}:/{name}", columns)} if found else {}
     known = tuple(sorted(name for name, type_ in reader.name_to_id.items() if reader.counts[type_]))
-    return DataFlash(str(path), messages, known, _damage(reader))
+    return DataFlash(str(path), known, _damage(reader), messages)
 
 
 def _damage(reader: Any) -> str | None:
@@ -153,28 +139,21 @@ def _damage(reader: Any) -> str | None:
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the primary core believed, what is logged of another, or the truth of SITL."""
-    topic, core = _parse_topic(path, options.topic)
-    log = open_dataflash(path)
-    if log.damage is not None and options.bad_rows == "refuse":
-        raise FormatError(f"{path}: {log.damage}", remedy="bad_rows")
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        if topic == "SIM2":
-            return _read_truth(log, options)
-        return _flight(log, core).track(options)
-
-
-def _parse_topic(path: Path, said: str | None) -> tuple[str, int | None]:
-    """Message and core of `/XKF1/1`."""
-    match = re.fullmatch(r"/?(\w+?)(?:/(\d+))?/?", said or "XKF1")
-    name = {"groundtruth": "SIM2"}.get(match[1], match[1]) if match else said
-    if name in ("XKF4", "NKF4"):
+    topic, core = parse_topic(options.topic or "XKF1", truth="SIM2")
+    if topic in ("XKF4", "NKF4"):
         raise FormatError(f"{path}: {TEST_RATIOS}")
-    if match is None or name not in ("XKF1", VARIANCES, "SIM2"):
+    if topic not in ("XKF1", VARIANCES, "SIM2"):
         raise FormatError(
-            f"{path}: {said} holds no belief that can be read; what can be is /XKF1, with a core "
-            "as in /XKF1/1, and /groundtruth"
+            f"{path}: {options.topic} holds no belief that can be read; what can be is /XKF1, with "
+            "a core as in /XKF1/1, and /groundtruth"
         )
-    return str(name), None if match[2] is None else int(match[2])
+    log = open_dataflash(path)
+    log.refuse_damage(options)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
+        if topic != "SIM2":
+            return _flight(log, core).track(options)
+        log.refuse_stretch(options)
+        return _truth(log).track(options)
 
 
 def _flight(log: DataFlash, core: int | None) -> Flight:
@@ -184,7 +163,11 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
         raise FormatError(f"{log.path}: {_no_variances(log)}")
     status = log.messages.get("XKF4", {})
     stamp = _stamps(variances)
-    cores = _cores(variances, status, stamp)
+    cores = np.zeros(len(stamp), dtype=np.int64)  # where neither C nor the primary is told
+    if "C" in variances:
+        cores = variances["C"].astype(np.int64)
+    elif "PI" in status:
+        cores = np.asarray(latest(_stamps(status), status["PI"], stamp)).astype(np.int64)
     if core is not None and not (cores == core).any():
         known = ", ".join(map(str, np.unique(cores)))
         raise FormatError(f"{log.path}: {VARIANCES} is logged of the primary core: of {known} only")
@@ -203,8 +186,8 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
         piece=pieces(np.stack([cores, *offsets], axis=1)),
         valid=((flags & POSITION_FLAGS) != 0) & ((flags & CONSTANT_POSITION) == 0),
         row=np.arange(len(stamp)),
-        notes=(f"{log.damage}; read was what is left",) if log.damage else (),
-        remarks=_remarks(log, mean_gap_s=_mean_gap_s(log)),
+        notes=log.damage_notes,
+        remarks=_remarks(log),
     )
     if core is not None:
         flight = flight.without(cores != core, "of another core")
@@ -228,13 +211,9 @@ def _stamps(columns: Columns) -> Ints:
     return columns["TimeUS"].astype(np.int64) * MICROSECONDS
 
 
-def _cores(variances: Columns, status: Columns, at: Ints) -> Ints:
-    """The core of each variance: its field C, or the primary that XKF4 names, or 0."""
-    if "C" in variances:
-        return variances["C"].astype(np.int64)
-    if "PI" in status:
-        return np.asarray(latest(_stamps(status), status["PI"], at)).astype(np.int64)
-    return np.zeros(len(at), dtype=np.int64)
+def _positions(columns: Columns) -> Floats:
+    """North, east and down. (n, 3)."""
+    return np.stack([columns[name] for name in POSITION], axis=1).astype(np.float64)
 
 
 def _of_core(status: Columns, name: str, cores: Ints, at: Ints, default: float = 0.0) -> Floats:
@@ -258,8 +237,7 @@ def _means(log: DataFlash, cores: Ints, at: Ints) -> tuple[Floats, Any]:
         if columns is None:
             continue
         stamp, mine = _stamps(columns), cores == core
-        values = np.stack([columns[name] for name in POSITION], axis=1).astype(np.float64)
-        mean[mine], inside[mine] = interpolate(stamp, values, at[mine])
+        mean[mine], inside[mine] = interpolate(stamp, _positions(columns), at[mine])
         after = np.clip(np.searchsorted(stamp, at[mine]), 1, max(len(stamp) - 1, 1))
         if len(stamp) > 1:
             inside[mine] &= stamp[after] - stamp[after - 1] <= LONGEST_GAP_NS
@@ -276,50 +254,39 @@ def _state(log: DataFlash, core: int) -> Columns | None:
     return Fields(f"{log.path}:/XKF1", mine) if rows.any() else None
 
 
-def _mean_gap_s(log: DataFlash) -> float | None:
-    columns = _state(log, 0)
-    if columns is None or len(columns["TimeUS"]) < 2:
-        return None
-    return float(np.median(np.diff(columns["TimeUS"]))) / 1e6
-
-
-def _remarks(log: DataFlash, *, mean_gap_s: float | None) -> tuple[str, ...]:
-    every = "" if mean_gap_s is None else f", every {words.duration(mean_gap_s)}"
-    told = [
+def _remarks(log: DataFlash) -> tuple[str, ...]:
+    means, origins = _state(log, 0), log.messages.get("ORGN")
+    every, place = "", tuple[str, ...]()
+    if means is not None and len(means["TimeUS"]) > 1:
+        every = f", every {words.duration(float(np.median(np.diff(means['TimeUS']))) / 1e6)}"
+    if origins is not None:
+        latitude, longitude, height = (float(origins[name][-1]) for name in ("Lat", "Lng", "Alt"))
+        place = (f"origin: {latitude:.7f} {longitude:.7f} {height:.2f}",)
+    return (
         DIAGONAL_REMARK,
         "a quaternion's four variances are no covariance of a rotation: position only",
         AXES_REMARK,
         f"means are of XKF1{every}, interpolated to the times of XKV1; XKF1 is predicted to now, "
         "the variances are of the delayed fusion horizon",
         "heights are about the filter's own origin",
-    ]
-    origins = log.messages.get("ORGN")
-    if origins is not None:
-        place = [float(origins[name][-1]) for name in ("Lat", "Lng", "Alt")]
-        told.append(f"origin: {place[0]:.7f} {place[1]:.7f} {place[2]:.2f}")
-    return tuple(told)
+        *place,
+    )
 
 
-def _read_truth(log: DataFlash, options: ReadOptions) -> Track:
+def _truth(log: DataFlash) -> Truth:
     """SIM2 of a simulation: north, east and down from home."""
-    if options.stretch is not None:
-        raise OptionError(f"{log.path}: option stretch means nothing for the truth: it never jumps")
-    columns, place = log.messages.get("SIM2"), f"{log.path}:/groundtruth"
+    columns = log.messages.get("SIM2")
     if columns is None or not all(name in columns for name in POSITION):
         raise FormatError(
             f"{log.path}: there is no SIM2 with a position; only simulations have one"
         )
-    ned = np.stack([columns[name] for name in POSITION], axis=1).astype(np.float64)
-    return Track(
-        _stamps(columns),
-        enu_positions(ned),
-        np.tile([0.0, 0.0, 0.0, 1.0], (len(ned), 1)),
-        about=About("base_link", "enu", "fixed", oriented=False),
-        provenance=Provenance(
-            place,
-            "ArduPilot DataFlash, SIM2",
-            notes=(f"{log.damage}; read was what is left",) if log.damage else (),
-            remarks=(AXES_REMARK, "positions are from home: they may be off by a constant"),
-        ),
-        intake=options.intake(lambda row: f"{place} row {row + 1}"),
+    stamp = _stamps(columns)
+    return Truth(
+        name=f"{log.path}:/groundtruth",
+        format="ArduPilot DataFlash, SIM2",
+        stamp=stamp,
+        row=np.arange(len(stamp)),
+        ned=_positions(columns),
+        notes=log.damage_notes,
+        remarks=("positions are from home: they may be off by a constant",),
     )

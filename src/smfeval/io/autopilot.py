@@ -8,6 +8,7 @@ At a reset an estimator jumps to another state: a belief before it says nothing 
 track is therefore one stretch between two resets, the longest unless another is asked for.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,10 +18,11 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
+from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
+from smfeval.track import About, GaussianTrack, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
 
 MICROSECONDS = 1_000  # ns
@@ -56,61 +58,96 @@ class Fields(dict[str, Any]):
         raise FormatError(f"{self.place}: there is no field {key!r}: the layout is not known")
 
 
-ROWS = ("stamp", "ned", "variance", "quaternion", "piece", "valid", "row")  # of a flight
-
-
 @dataclass(frozen=True)
-class Flight:
+class AutopilotLog:
+    """What is known of a log before its messages are looked at."""
+
+    path: str
+    known: tuple[str, ...]  # names of all messages that the log has
+    damage: str | None  # a sentence
+
+    def refuse_damage(self, options: ReadOptions) -> None:
+        """Raise unless the log is whole or may be read as far as it goes."""
+        if self.damage is not None and options.bad_rows == "refuse":
+            raise FormatError(f"{self.path}: {self.damage}", remedy="bad_rows")
+
+    def refuse_stretch(self, options: ReadOptions) -> None:
+        """Raise where a stretch of the truth is asked for."""
+        if options.stretch is not None:
+            raise OptionError(
+                f"{self.path}: option stretch means nothing for the truth: it never jumps"
+            )
+
+    @property
+    def damage_notes(self) -> tuple[str, ...]:
+        """A note on damage that was let pass."""
+        return () if self.damage is None else (f"{self.damage}; read was what is left",)
+
+
+def parse_topic(text: str, truth: str) -> tuple[str | None, int | None]:
+    """Message and number of `/estimator_states/1`; None where the text is not written so.
+
+    `groundtruth` is what a log calls its truth.
+    """
+    match = re.fullmatch(r"/?(\w+?)(?:/(\d+))?/?", text)
+    if match is None:
+        return None, None
+    name = truth if match[1] == "groundtruth" else match[1]
+    return name, None if match[2] is None else int(match[2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth(LogRows):
+    """Poses of a simulation; a rotation of None is not told."""
+
+    ned: Floats
+    rotation: Floats | None = None  # xyzw, east-north-up from forward-left-up
+
+    def track(self, options: ReadOptions) -> Track:
+        """The poses in our axes."""
+        unknown = np.tile([0.0, 0.0, 0.0, 1.0], (len(self.ned), 1))
+        return Track(
+            self.stamp,
+            enu_positions(self.ned),
+            unknown if self.rotation is None else self.rotation,
+            about=About("base_link", "enu", "fixed", oriented=self.rotation is not None),
+            provenance=Provenance(
+                self.name,
+                self.format,
+                dropped=self.dropped,
+                notes=self.notes,
+                remarks=(AXES_REMARK, *self.remarks),
+            ),
+            intake=options.intake(self.where),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flight(LogRows):
     """Rows of an estimator in a log, in the order of their times.
 
     `variance` has those of the position (n, 3), or of position and rotation (n, 6), in fixed
     north-east-down axes; `piece` changes where the estimator was reset.
     """
 
-    name: str
-    format: str
     about: About
-    stamp: Ints
     ned: Floats
     variance: Floats
     quaternion: Floats  # wxyz, ned from frd
     piece: Ints
     valid: Bools  # whether the estimator itself calls the horizontal position valid
-    row: Ints  # place in the log, from zero
-    notes: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    dropped: tuple[DroppedRows, ...] = ()
-
-    def where(self, row: int) -> str:
-        """The place of a row, for people."""
-        return f"{self.name} row {self.row[row] + 1}"
-
-    def noted(self, *notes: str) -> "Flight":
-        """The same with further notes."""
-        return replace(self, notes=(*self.notes, *notes))
-
-    def without(self, bad: Bools, reason: str) -> "Flight":
-        """The rows that are not bad; the others are counted under a reason."""
-        if not bad.any():
-            return self
-        if bad.all():
-            raise FormatError(f"{self.name}: no row is left: {reason} in every row")
-        left = DroppedRows(reason, int(bad.sum()), self.where(int(np.argmax(bad))))
-        kept: dict[str, Any] = {name: getattr(self, name)[~bad] for name in ROWS}
-        return replace(self, **kept, dropped=(*self.dropped, left))
 
     def track(self, options: ReadOptions) -> Track:
         """The belief in our axes; of the position alone where the rotation has no variance."""
         flight = one_stretch(self, options)
         oriented = flight.variance.shape[1] == 6
-        position = enu_positions(flight.ned)
-        rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(position), 1))
+        variance = np.zeros((len(flight.stamp), 6))
+        variance[:, :3] = flight.variance[:, ENU]
+        rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(variance), 1))
         if oriented:
+            variance[:, 3:] = flight.variance[:, 3:][:, ENU]
             rotation = enu_rotations(flight.quaternion)
-        blocks = [flight.variance[:, ENU]]
-        blocks += [flight.variance[:, 3:][:, ENU] if oriented else np.zeros_like(blocks[0])]
-        world = np.eye(6) * np.concatenate(blocks, axis=1)[:, None]
-        pose = position, rotation
+        pose, world = (enu_positions(flight.ned), rotation), np.eye(6) * variance[:, None]
         return GaussianTrack(
             flight.stamp,
             *pose,
@@ -131,16 +168,19 @@ class Flight:
 def one_stretch(flight: Flight, options: ReadOptions) -> Flight:
     """The rows of one stretch between resets: that of the option, else the longest."""
     starts = np.flatnonzero(np.diff(flight.piece, prepend=flight.piece[:1] - 1))
-    count = len(starts)
-    wanted = stretch_number(options.stretch, count, flight.name)
+    count, wanted = len(starts), options.stretch
+    if wanted not in (None, "all") and int(wanted) > count:
+        raise OptionError(f"{flight.name}: there is no stretch {wanted}; there are {count}")
     if count == 1:
         return flight
     lengths = np.diff(starts, append=len(flight.piece))
     times = [float(flight.stamp[at] - flight.stamp[0]) / 1e9 for at in starts[1:]]
-    resets = f"{words.count(count - 1, 'reset')} of the pose, {_at(times)}"
-    if wanted == ALL:
+    shown = ", ".join(words.duration(time) for time in times[:MOST_TIMES])
+    shown += " ..." if len(times) > MOST_TIMES else ""
+    resets = f"{words.count(count - 1, 'reset')} of the pose, {shown} after the first row"
+    if wanted == "all":
         return flight.noted(f"{resets}: all stretches were read, and scans before and after differ")
-    chosen = int(np.argmax(lengths)) if wanted is None else wanted - 1
+    chosen = int(np.argmax(lengths)) if wanted is None else int(wanted) - 1
     told = "the longest" if wanted is None else "as asked for"
     note = (
         f"{resets}: read was stretch {chosen + 1} of {count}, {told}, "
@@ -152,24 +192,6 @@ def one_stretch(flight: Flight, options: ReadOptions) -> Flight:
 
 
 MOST_TIMES = 4  # that a sentence names
-
-
-def _at(times_s: list[float]) -> str:
-    shown = ", ".join(words.duration(time) for time in times_s[:MOST_TIMES])
-    return f"{shown}{' ...' if len(times_s) > MOST_TIMES else ''} after the first row"
-
-
-ALL = 0
-
-
-def stretch_number(said: str | None, count: int, name: str) -> int | None:
-    """The stretch that was asked for, from 1; ALL for all, None for the longest."""
-    if said is None:
-        return None
-    number = ALL if said == "all" else int(said)
-    if number > count:
-        raise OptionError(f"{name}: there is no stretch {number}; there are {count}")
-    return number
 
 
 def without_unaided(flight: Flight, flag: str) -> Flight:
@@ -199,12 +221,6 @@ def interpolate(stamp: Ints, value: Floats, at: Ints) -> tuple[Floats, Bools]:
     inside = (at >= stamp[0]) & (at <= stamp[-1])
     since = (stamp - stamp[0]).astype(np.float64), (at - stamp[0]).astype(np.float64)
     return np.stack([np.interp(since[1], since[0], each) for each in value.T], axis=1), inside
-
-
-def count_rises(counter: Ints) -> int:
-    """How often a counter of eight bits was raised."""
-    steps = np.diff(counter.astype(np.int64))
-    return int(np.mod(steps, 256).sum())
 
 
 def pieces(keys: Any) -> Ints:

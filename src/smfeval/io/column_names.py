@@ -23,6 +23,10 @@ POSITION_NAMES = (
 ROTATION_NAMES = (
     *("q{}", "q_{}", "q_rs_{}", "quat_{}", "quaternion_{}", "orientation_{}", "rotation_{}"),
 )
+POSE_NAMES = {
+    **{name.format(axis): axis for name in POSITION_NAMES for axis in AXES},
+    **{name.format(axis): f"q{axis}" for name in ROTATION_NAMES for axis in (*AXES, "w")},
+}
 STAMP_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0}  # power of ten to nanoseconds
 UNIT_WORDS = {
     **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
@@ -98,11 +102,21 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     found += [(role, _column_named(place, names, name)) for role, name in said.items()]
     found, nanoseconds = _without_nanoseconds(names, found)
     pose = _pose_columns(place, names, found)
-    _refuse_missing(place, pose)
+    rotation = POSE_ROLES[3:] if any(role in pose for role in POSE_ROLES[3:]) else ()
+    missing = [role for role in ("stamp", *AXES, *rotation) if role not in pose]
+    if missing:
+        example = ",".join(f"{role}=NAME" for role in missing)
+        raise FormatError(
+            f"{place}: no column is known to be {words.join(missing)}; say it: --columns {example}"
+        )
     stamp = pose.pop("stamp")
     by_user = next((role[6:] for role in said if role.startswith("stamp_")), None)
     entries, deviations = _covariance(place, names, found)
-    _refuse_units(place, names, [*pose.values(), *entries.values()])
+    for column in (*pose.values(), *entries.values()):
+        if _unit(names[column]) not in METRE_UNITS:
+            raise FormatError(
+                f"{place}: column {names[column]!r} is not in metres or radians, which are read"
+            )
     return ColumnMeanings(
         stamp,
         by_user or _stamp_unit(names[stamp]),
@@ -140,15 +154,6 @@ def _without_nanoseconds(
     if len(stamps) != 2 or len(bases) != 1 or set(units) != {"s", "ns"}:
         return found, None
     return [each for each in found if each[1] != units["ns"]], units["ns"]
-
-
-def _refuse_units(place: str, names: list[str], columns: list[int]) -> None:
-    """Raise on a unit in brackets that is neither metres nor radians."""
-    for column in columns:
-        if _unit(names[column]) not in METRE_UNITS:
-            raise FormatError(
-                f"{place}: column {names[column]!r} is not in metres or radians, which are read"
-            )
 
 
 def header_names(start: bytes) -> tuple[list[str], str, int]:
@@ -232,35 +237,27 @@ def _role(key: str, *, counted: bool) -> Role:
     base, _, unit = key.rpartition("_")
     if (key and key in STAMP_NAMES) or (base in STAMP_NAMES and unit in UNIT_WORDS):
         return "stamp"
-    for axis in AXES:
-        if key in {name.format(axis) for name in POSITION_NAMES}:
-            return axis
-    for axis in (*AXES, "w"):
-        if key in {name.format(axis) for name in ROTATION_NAMES}:
-            return f"q{axis}"
-    return _covariance_role(key, counted=counted)
+    return POSE_NAMES.get(key) or _covariance_role(key, counted=counted)
 
 
 def _covariance_role(key: str, *, counted: bool) -> Role:
-    """Entry of a covariance, or a standard deviation, by a name."""
+    """Entry of a covariance, or a standard deviation, by a name.
+
+    Numbers 0 to 35 count row by row; otherwise two digits are row and column, from 1.
+    """
     if match := OPENVINS.fullmatch(key):
         start = 3 if match[1] == "r" else 0
         return ("entry", start + int(match[2]) - 1, start + int(match[3]) - 1)
     if match := NUMBERED.fullmatch(key):
-        return _numbered_role(match[1] + (match[2] or ""), counted=counted)
+        digits = match[1] + (match[2] or "")
+        if counted:
+            return ("entry", int(digits) // 6, int(digits) % 6)
+        paired = re.fullmatch("[1-6]{2}", digits)
+        return ("entry", int(digits[0]) - 1, int(digits[1]) - 1) if paired else None
     for pattern, kind in ((SIGMA, "sigma"), (VARIANCE, "entry"), (NAMED_PAIR, "entry")):
         if match := pattern.fullmatch(key):
             first, last = match[1], match[match.lastindex or 1]
             return (kind, COVARIANCE_AXES[first], COVARIANCE_AXES[last])
-    return None
-
-
-def _numbered_role(digits: str, *, counted: bool) -> Role:
-    """`0` to `35` count row by row; otherwise two digits are row and column, from 1."""
-    if counted:
-        return ("entry", int(digits) // 6, int(digits) % 6)
-    if re.fullmatch("[1-6]{2}", digits):
-        return ("entry", int(digits[0]) - 1, int(digits[1]) - 1)
     return None
 
 
@@ -274,18 +271,6 @@ def _column_named(place: str, names: list[str], name: str) -> int:
     if name.lower() in lower:
         raise FormatError(f"{place}: there is more than one column {name!r}")
     raise FormatError(f"{place}: there is no column {name!r}; {suggest_word(name, names)}")
-
-
-def _refuse_missing(place: str, pose: dict[str, int]) -> None:
-    wanted = ["stamp", *AXES]
-    if any(role in pose for role in POSE_ROLES[3:]):
-        wanted += POSE_ROLES[3:]
-    missing = [role for role in wanted if role not in pose]
-    if missing:
-        example = ",".join(f"{role}=NAME" for role in missing)
-        raise FormatError(
-            f"{place}: no column is known to be {words.join(missing)}; say it: --columns {example}"
-        )
 
 
 def _covariance(

@@ -29,9 +29,9 @@ import numpy as np
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, read_only
+from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.schema import Order
-from smfeval.track import AnyTrack, GaussianTrack
+from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
 
 CHUNK = 65536  # scans per step, so that a million Jacobians are never held at once
@@ -233,6 +233,41 @@ def settle_convention(
     told = f"{convention.words} ({name.decided_by}); {order.value} ({order.decided_by})"
     notes = tuple(choice.note for choice in (name, order) if choice.note)
     return SettledConvention(convention, order.value, told, notes)
+
+
+def track_of_arrays(
+    stamp: Ints,
+    pose: tuple[Floats, Floats | None],
+    covariance: Floats | None,
+    options: ReadOptions,
+    *,
+    provenance: Provenance,
+    intake: Intake,
+    about: About | None = None,
+    declared: tuple[str | None, Order | None] = (None, None),
+    implied: str | None = None,
+) -> Track:
+    """Poses or beliefs of arrays as a table has them, translation first.
+
+    Without rotations it is a belief about positions alone, in world axes: of a covariance
+    (n, 6, 6) or (n, 3, 3) the block of the position counts.
+    """
+    position, rotation = pose
+    about = about or About()
+    about = about if rotation is not None else replace(about, oriented=False)
+    turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(stamp), 1)) if rotation is None else rotation
+    shared: dict[str, Any] = {"about": about, "intake": intake}
+    if covariance is None:
+        return Track(stamp, position, turn, provenance=provenance, **shared)
+    settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))
+    if rotation is None:
+        covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
+        convention = "position only, in world axes"
+    else:
+        covariance, convention = settled.to_right(covariance, (position, rotation)), settled.words
+    notes = provenance.notes + settled.notes
+    provenance = replace(provenance, convention=convention, notes=notes)
+    return GaussianTrack(stamp, position, turn, covariance, provenance=provenance, **shared)
 
 
 def settle_about(track: AnyTrack, options: ReadOptions) -> AnyTrack:

@@ -24,7 +24,7 @@ from smfeval.io.column_names import (
     header_names,
     parse_columns,
 )
-from smfeval.io.convention import CONVENTIONS, from_right, settle_convention
+from smfeval.io.convention import CONVENTIONS, from_right, track_of_arrays
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
     LAST_STAMP,
@@ -38,13 +38,13 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import pack_lower
 from smfeval.schema import ORDERS
-from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 if TYPE_CHECKING:
     import polars as pl
 
 NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
-IDENTITY = (0.0, 0.0, 0.0, 1.0)
+UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,26 @@ class CsvRows:
 
     def numbers(self, columns: list[int]) -> Floats:
         """Columns as numbers. (n, columns)."""
-        return np.stack([self._column(column) for column in columns], axis=1)
-
-    def _column(self, column: int) -> Floats:
         import polars as pl  # noqa: PLC0415  slow to import
 
-        text = self.texts[str(column)].str.strip_chars()
-        values = text.cast(pl.Float64, strict=False)
-        if values.null_count():
-            row = int(values.is_null().arg_max() or 0)
-            self._refuse(column, row, text[row])
-        return values.to_numpy()
+        found = []
+        for column in columns:
+            text = self.texts[str(column)].str.strip_chars()
+            values = text.cast(pl.Float64, strict=False)
+            if values.null_count():
+                row = int(values.is_null().arg_max() or 0)
+                self._refuse(column, row, text[row])
+            found.append(values.to_numpy())
+        return np.stack(found, axis=1)
 
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
         import polars as pl  # noqa: PLC0415
 
         text = self.texts[str(self.meanings.stamp)].str.strip_chars()
-        power = STAMP_UNITS[self.meanings.stamp_unit or _unit_by_size(text)]
+        whole = (text[0] or "").partition(".")[0]
+        by_size = "ns" if len(whole) >= NANOSECOND_DIGITS and whole.isdigit() else "s"
+        power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
         exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
         if exact.null_count():  # written with an exponent, or no number
             words_of = zip(exact.to_list(), text.to_list(), strict=True)
@@ -130,59 +132,30 @@ class CsvRows:
         raise FormatError(f"{self.where(row)}: column {name!r} is {word[:40]!r}, which is {why}")
 
 
-def _unit_by_size(text: "pl.Series") -> str:
-    """Nanoseconds if the first stamp has the digits of nanoseconds since 1970, else seconds."""
-    whole = (text[0] or "").partition(".")[0]
-    return "ns" if len(whole) >= NANOSECOND_DIGITS and whole.isdigit() else "s"
-
-
 def read(path: Path, options: ReadOptions) -> Track:
     """Read the poses, and the covariances if columns of them are known."""
     rows = _read_rows(path, options)
     found = rows.meanings
     stamp, position = rows.stamps(), rows.numbers([found.pose[axis] for axis in "xyz"])
+    covariance = _covariance(rows)
+    oriented = found.oriented and (covariance is None or covariance.shape[-1] == 6)
+    rotation = rows.numbers([found.pose[role] for role in POSE_ROLES[3:]]) if oriented else None
+
+    notes = [] if oriented or not found.oriented else [UNCERTAIN_NOTE]
+    if found.entries and not oriented and (options.convention or options.order):
+        notes.append("options convention and order have no effect: they are about rotations too")
     unused = len(rows.names) - rows.texts.width
     remarks = (f"{path}: {words.count(unused, 'column')} not used",) if unused else ()
-    covariance = _covariance(rows)
-    full = covariance is not None and covariance.shape[-1] == 6
-    oriented = found.oriented and (covariance is None or full)
-    rotation = np.tile(IDENTITY, (len(stamp), 1))
-    if oriented:
-        rotation = rows.numbers([found.pose[role] for role in POSE_ROLES[3:]])
-    notes = rows.notes + _position_notes(rows, options) if not oriented else rows.notes
-    about, intake = About(oriented=oriented), options.intake(rows.where)
-    if covariance is None:
-        provenance = Provenance(str(path), "CSV", notes=notes, remarks=remarks)
-        return Track(stamp, position, rotation, about=about, provenance=provenance, intake=intake)
-    settled = settle_convention(options, implied=(found.convention, "translation-first"))
-    if full and oriented:
-        covariance, said = settled.to_right(covariance, (position, rotation)), settled.words
-    else:
-        covariance, said = _position_only(covariance), "position only, in world axes"
-    return GaussianTrack(
+    about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
+    return track_of_arrays(
         stamp,
-        position,
-        rotation,
+        (position, rotation),
         covariance,
-        about=about,
-        provenance=Provenance(str(path), "CSV", said, notes=notes + settled.notes, remarks=remarks),
-        intake=intake,
+        options,
+        provenance=Provenance(str(path), "CSV", notes=about_rows, remarks=remarks),
+        intake=options.intake(rows.where),
+        implied=found.convention,
     )
-
-
-def _position_notes(rows: CsvRows, options: ReadOptions) -> tuple[str, ...]:
-    """What is not used of a belief about positions alone."""
-    notes = []
-    if rows.meanings.oriented:
-        notes.append("the rotation has no uncertainty: a belief about positions alone was read")
-    if rows.meanings.entries and (options.convention or options.order):
-        notes.append("options convention and order have no effect: they are about rotations too")
-    return tuple(f"{rows.path}: {note}" for note in notes)
-
-
-def _position_only(covariance: Floats) -> Floats:
-    """The position's block, and zeros for a rotation that nothing is known of. (n, 6, 6)."""
-    return np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
 
 
 def _covariance(rows: CsvRows) -> Floats | None:
@@ -206,15 +179,6 @@ def _covariance(rows: CsvRows) -> Floats | None:
     return matrix
 
 
-@dataclass(frozen=True)
-class TextRows:
-    """The rows as text, their lines in the file, and what separates their columns."""
-
-    lines: list[str]
-    number: Ints
-    separator: str
-
-
 def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     with open_input(path) as stream:
         content = stream.read().removeprefix(BOM)
@@ -223,8 +187,8 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     names, separator, header = header_names(content)
     if not names:
         raise FormatError(f"{path}: there is no row of names before the numbers")
-    said = parse_columns(options.columns) if options.columns else {}
-    meanings = column_meanings(str(path), names, said)
+    named = parse_columns(options.columns) if options.columns else {}
+    meanings = column_meanings(str(path), names, named)
     lines = content.decode("utf-8", errors="replace").splitlines()[header:]
     keep = [at for at, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"]
     notes: tuple[str, ...] = ()
@@ -236,46 +200,42 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
             notes = (f"{place}: the file ends in the middle of a row; it was left out",)
     if not keep:
         raise FormatError(f"{path}: there is a row of names but no row of numbers")
-    rows = TextRows([lines[at] for at in keep], np.array(keep) + header + 1, separator)
-    cells = _used_cells(path, rows, len(names), meanings)
-    return CsvRows(path, meanings, names, cells, rows.number, notes)
+
+    number, rows = np.array(keep) + header + 1, [lines[at] for at in keep]
+    if separator == " ":
+        separator, rows = ",", [",".join(row.split()) for row in rows]
+    if not any('"' in row for row in rows):
+        counts = np.array([row.count(separator) + 1 for row in rows])
+        row = int(np.argmax(counts != len(names)))
+        if counts[row] != len(names):
+            has = words.count(int(counts[row]), "column")
+            raise FormatError(f"{path}:{number[row]}: {has}; there are {len(names)} names")
+    cells = _used_cells(path, rows, separator, names, meanings)
+    return CsvRows(path, meanings, names, cells, number, notes)
 
 
-def _used_cells(path: Path, rows: TextRows, width: int, meanings: ColumnMeanings) -> "pl.DataFrame":
-    """The columns that are used, as text; a row that has too many or too few is refused."""
+def _used_cells(
+    path: Path, rows: list[str], separator: str, names: list[str], meanings: ColumnMeanings
+) -> "pl.DataFrame":
+    """The columns that are used, as text."""
     import polars as pl  # noqa: PLC0415  slow to import
 
-    lines, separator = rows.lines, rows.separator
-    if separator == " ":
-        lines, separator = [",".join(line.split()) for line in lines], ","
-    if not any('"' in line for line in lines):
-        _refuse_other_width(path, rows, [line.count(separator) + 1 for line in lines], width)
     used = {meanings.stamp, *meanings.pose.values(), *meanings.entries.values()}
     used |= set() if meanings.nanoseconds is None else {meanings.nanoseconds}
     try:
         frame = pl.read_csv(
-            "\n".join(lines).encode(),
+            "\n".join(rows).encode(),
             separator=separator,
             has_header=False,
-            schema={str(at): pl.String() for at in range(width)},
+            schema={str(at): pl.String() for at in range(len(names))},
             columns=sorted(used),
         )
     except pl.exceptions.PolarsError as error:
         first = str(error).splitlines()[0]
         raise FormatError(f"{path}: the rows cannot be read ({first})") from error
-    if len(frame) != len(lines):
+    if len(frame) != len(rows):
         raise FormatError(f"{path}: a quoted cell goes over more than one line")
     return frame
-
-
-def _refuse_other_width(path: Path, rows: TextRows, counts: list[int], width: int) -> None:
-    wrong = np.array(counts) != width
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise FormatError(
-            f"{path}:{rows.number[row]}: {words.count(counts[row], 'column')}; "
-            f"there are {width} names"
-        )
 
 
 def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:

@@ -126,37 +126,21 @@ def parse_fields(
         if key in fields:
             raise FormatError(f"{name}:{number}: header field {key} stands here a second time")
         fields[key] = value
-        _check_value(f"{name}:{number}", key, value, versions)
+        problem = _value_problem(key, value, versions)
+        if problem is not None:
+            raise FormatError(f"{name}:{number}: {problem}")
     return fields
 
 
-def parse_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
-    """The complete header of a SQUARE file."""
-    fields = parse_fields(name, lines)
-    _refuse_missing(
-        name, fields, COMMON_KEYS + REQUIRED_KEYS.get(fields.get("REPRESENTATION", ""), ())
-    )
-    return Header(fields)
-
-
-def parse_cross_header(name: str, lines: tuple[tuple[int, str], ...]) -> Header:
-    """The complete header of a file of cross-covariances."""
-    fields = parse_fields(name, lines, (CROSS_VERSION,))
-    _refuse_missing(name, fields, CROSS_KEYS)
-    return Header(fields)
-
-
-def _refuse_missing(name: str, fields: dict[str, str], needed: tuple[str, ...]) -> None:
-    missing = [key for key in needed if key not in fields]
+def parse_header(name: str, lines: tuple[tuple[int, str], ...], *, cross: bool = False) -> Header:
+    """The complete header of a SQUARE file, or of one of cross-covariances."""
+    fields = parse_fields(name, lines, (CROSS_VERSION,) if cross else VERSIONS)
+    needed = COMMON_KEYS + REQUIRED_KEYS.get(fields.get("REPRESENTATION", ""), ())
+    missing = [key for key in (CROSS_KEYS if cross else needed) if key not in fields]
     if missing:
         words = "field" if len(missing) == 1 else "fields"
         raise FormatError(f"{name}: the header lacks the {words} {', '.join(missing)}")
-
-
-def _check_value(place: str, key: str, value: str, versions: tuple[str, ...]) -> None:
-    sentence = _value_problem(key, value, versions)
-    if sentence is not None:
-        raise FormatError(f"{place}: {sentence}")
+    return Header(fields)
 
 
 def _value_problem(key: str, value: str, versions: tuple[str, ...] = VERSIONS) -> str | None:
@@ -199,20 +183,15 @@ def header_text(about: About, representation: str, fields: dict[str, str]) -> st
 
 def check_header_value(name: str, text: object) -> str:
     """The text, if a header line can hold it and gives it back."""
-    if not isinstance(text, str) or not _survives_round_trip(text):
-        raise OptionError(
-            f"{name} {text!r} fits no header: one line of text is needed, no blanks at its ends"
-        )
+    unfit = f"{name} {text!r} fits no header: one line of text is needed, no blanks at its ends"
+    if not isinstance(text, str) or "\0" in text or [text.strip()] != text.splitlines():
+        raise OptionError(unfit)
+    if text.encode(errors="ignore").decode() != text:  # as a file of UTF-8 would not give it back
+        raise OptionError(unfit)
     wrong = _value_problem(name, text)
     if wrong is not None:
         raise OptionError(wrong)
     return text
-
-
-def _survives_round_trip(text: str) -> bool:
-    """Whether text in UTF-8 on a line of its own is read as it was written."""
-    whole = text.encode(errors="ignore").decode() == text and "\0" not in text
-    return whole and [text.strip()] == text.splitlines()
 
 
 def _extra_fields(about: About, representation: str) -> dict[str, str]:

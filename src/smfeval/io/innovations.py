@@ -16,7 +16,7 @@ without the entries beside the diagonal is taken as diagonal. Other columns are 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def read_innovations(source: str | Path) -> Innovations:
     if path.suffix == ".parquet":
         return _collect(name, _frame_of_parquet(path))
     if read_head(path).startswith(ULOG_START):
-        from smfeval.io.px4_innovations import read_px4_innovations  # noqa: PLC0415  only for logs
+        from smfeval.io.px4 import read_px4_innovations  # noqa: PLC0415  only for logs
 
         return read_px4_innovations(path, name)
     content = read_table_text(path)
@@ -151,14 +151,10 @@ class InnovationColumns:
     unit: str  # of the stamps: "s" or "ns"
 
     @property
-    def is_diagonal(self) -> bool:
-        """Whether no entry beside the diagonal has a column."""
-        return len(self.innovation) > 1 and all(i == j for i, j in self.covariance)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
-        return ("covariances are diagonal: no other entry is in the table",) * self.is_diagonal
+        diagonal = len(self.innovation) > 1 and all(i == j for i, j in self.covariance)
+        return ("covariances are diagonal: no other entry is in the table",) if diagonal else ()
 
 
 def parse_names(name: str, header: bytes) -> InnovationColumns:
@@ -194,7 +190,7 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
     """Rows of a CSV table, the first of them on line `first`."""
     lines = [line for line in rows.splitlines() if line.strip()]
     if not lines:
-        return _empty_frame()
+        return pl.DataFrame(schema=FRAME)
     width = len(columns.names)
     for at, line in enumerate(lines):
         if line.count(b",") + 1 != width:
@@ -207,10 +203,8 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise FormatError(f"{name}: the rows cannot be read ({reason})") from error
-    numbers = {each: _number_column(name, text, each, first) for each in columns.innovation}
-    for each in columns.covariance.values():
-        numbers[each] = _number_column(name, text, each, first)
-    frame = pl.DataFrame(numbers)
+    used = (*columns.innovation, *columns.covariance.values())
+    frame = pl.DataFrame({each: _number_column(name, text, each, first) for each in used})
     there = [pl.col(each).is_not_null() for each in columns.innovation]
     d = len(columns.innovation)
     triangle = [
@@ -220,18 +214,20 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         for i in range(d)
         for j in range(i + 1)
     ]
-    count = len(frame)
+    sensor, accepted = pl.Series([DEFAULT_SENSOR] * len(frame)), pl.Series([True] * len(frame))
+    if "sensor" in columns.names:
+        sensor = text["sensor"].str.strip_chars()
+    if "accepted" in columns.names:
+        words_of = text["accepted"].str.strip_chars().str.to_lowercase()
+        accepted = words_of.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
+        _refuse_cell(name, accepted.is_null(), words_of, "accepted", first)
     return frame.select(
         stamp=_stamps(name, text, columns.unit, first),
-        sensor=text["sensor"].str.strip_chars() if "sensor" in columns.names else pl.lit(
-            DEFAULT_SENSOR
-        ),
-        accepted=_truths(name, text, first) if "accepted" in columns.names else pl.Series(
-            [True] * count
-        ),
+        sensor=sensor,
+        accepted=accepted,
         innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
         covariance=pl.concat_list(triangle).list.drop_nulls(),
-    )  # fmt: skip
+    )
 
 
 def _number_column(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series:
@@ -263,13 +259,6 @@ def _stamps(name: str, text: pl.DataFrame, unit: str, first: int) -> pl.Series:
     return stamp
 
 
-def _truths(name: str, text: pl.DataFrame, first: int) -> pl.Series:
-    words_of = text["accepted"].str.strip_chars().str.to_lowercase()
-    truths = words_of.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
-    _refuse_cell(name, truths.is_null(), words_of, "accepted", first)
-    return truths
-
-
 FRAME: dict[str, Any] = {
     "stamp": pl.Int64,
     "sensor": pl.String,
@@ -277,10 +266,6 @@ FRAME: dict[str, Any] = {
     "innovation": pl.List(pl.Float64),
     "covariance": pl.List(pl.Float64),
 }
-
-
-def _empty_frame() -> pl.DataFrame:
-    return pl.DataFrame(schema=FRAME)
 
 
 def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFrame:
@@ -295,7 +280,7 @@ def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFr
         _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
     ]
     if not rows:
-        return _empty_frame()
+        return pl.DataFrame(schema=FRAME)
     columns = zip(FRAME, zip(*rows, strict=True), strict=True)
     return pl.DataFrame({name: list(values) for name, values in columns}, schema=FRAME)
 
@@ -328,7 +313,9 @@ def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], lis
     try:
         said = json.loads(line)
         innovation = list(map(float, said["innovation"]))
-        covariance = list(map(float, _flat(said["covariance"])))
+        matrix = said["covariance"]
+        flat = [each for row in matrix for each in row] if isinstance(matrix[0], list) else matrix
+        covariance = list(map(float, flat))
         accepted = said.get("accepted", True)
         sensor = said.get("sensor", DEFAULT_SENSOR)
         if not isinstance(accepted, bool) or not isinstance(sensor, str):
@@ -338,10 +325,6 @@ def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], lis
         raise FormatError(f"{place}: there is no {error.args[0]!r}") from error
     except (ValueError, TypeError, AttributeError) as error:
         raise FormatError(f"{place}: no JSON object of an innovation ({error})") from error
-
-
-def _flat(values: Any) -> Iterable[Any]:
-    return [each for row in values for each in row] if isinstance(values[0], list) else values
 
 
 def _frame_of_parquet(path: Path) -> pl.DataFrame:
@@ -389,10 +372,6 @@ def _frame_of(sensor: SensorInnovations) -> pl.DataFrame:
     )
 
 
-def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    frame.rename({"stamp": "stamp_ns"}).write_parquet(path)
-
-
 def _write_csv(frame: pl.DataFrame, path: Path) -> None:
     d = max(frame["innovation"].list.len().to_list())
     gap = "_" if d > 9 else ""
@@ -415,4 +394,8 @@ def _write_json(frame: pl.DataFrame, path: Path) -> None:
             stream.write(f"{json.dumps(row)}\n")
 
 
-WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".jsonl": _write_json}
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
+    ".csv": _write_csv,
+    ".parquet": lambda frame, path: frame.rename({"stamp": "stamp_ns"}).write_parquet(path),
+    ".jsonl": _write_json,
+}

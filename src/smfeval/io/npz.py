@@ -15,7 +15,6 @@ Other arrays are not used. Pickled objects are refused.
 
 import zipfile
 import zlib
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,15 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.io.convention import settle_convention
+from smfeval.io.convention import track_of_arrays
 from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import existing_file, refuse_size
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 
 KEYS = ("stamp", "time", "position", "rotation", "covariance", "header")
-IDENTITY = (0.0, 0.0, 0.0, 1.0)
 LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
 
 
@@ -48,37 +46,26 @@ def declared_gauge(path: Path, options: ReadOptions) -> str | None:
 def read(path: Path, options: ReadOptions) -> Track:
     """Read the poses, and their covariances if they are there."""
     arrays = _read_arrays(path)
-    header = _header(path, arrays)
-    stamp = _stamps(path, arrays)
+    header, stamp = _header(path, arrays), _stamps(path, arrays)
     position = _floats(path, arrays, "position", (len(stamp), 3))
-    covariance = _covariance(path, arrays, len(stamp))
-    about = header.about() if header else About(oriented="rotation" in arrays)
-    about_positions = covariance is not None and covariance.shape[-1] == 3
-    known = "rotation" in arrays and not about_positions
-    rotation = np.tile(IDENTITY, (len(stamp), 1))
-    if known:
-        rotation = _floats(path, arrays, "rotation", (len(stamp), 4))
-    if not known:
-        about = replace(about, oriented=False)
+    covariance = None
+    if "covariance" in arrays:
+        size = 3 if arrays["covariance"].shape[-1:] == (3,) else 6
+        covariance = _floats(path, arrays, "covariance", (len(stamp), size, size))
+    oriented = "rotation" in arrays and (covariance is None or covariance.shape[-1] == 6)
+    rotation = _floats(path, arrays, "rotation", (len(stamp), 4)) if oriented else None
     unused = sorted(set(arrays["names"]) - set(KEYS))
     remarks = (f"{path}: not used: {words.join(unused)}",) if unused else ()
-    intake = options.intake(lambda row: f"{path}: row {row}")
-    shared: dict[str, Any] = {"about": about, "intake": intake}
-    if covariance is None:
-        plain = Provenance(str(path), "NumPy npz", remarks=remarks)
-        return Track(stamp, position, rotation, provenance=plain, **shared)
-    settled = settle_convention(
+    return track_of_arrays(
+        stamp,
+        (position, rotation),
+        covariance,
         options,
+        provenance=Provenance(str(path), "NumPy npz", remarks=remarks),
+        intake=options.intake(lambda row: f"{path}: row {row}"),
+        about=header.about() if header else None,
         declared=header.convention if header else (None, None),
-        implied=(None, "translation-first"),
     )
-    said = settled.words if known else "position only, in world axes"
-    if known:
-        covariance = settled.to_right(covariance, (position, rotation))
-    else:
-        covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
-    provenance = Provenance(str(path), "NumPy npz", said, notes=settled.notes, remarks=remarks)
-    return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **shared)
 
 
 def _header(path: Path, arrays: dict[str, Any]) -> Header | None:
@@ -107,13 +94,6 @@ def _stamps(path: Path, arrays: dict[str, Any]) -> Ints:
     if times.dtype.kind == "f":
         raise FormatError(f"{path}: stamp must be whole nanoseconds; seconds are called `time`")
     return times.astype(np.int64)
-
-
-def _covariance(path: Path, arrays: dict[str, Any], rows: int) -> Floats | None:
-    if "covariance" not in arrays:
-        return None
-    size = 3 if arrays["covariance"].shape[-1:] == (3,) else 6
-    return _floats(path, arrays, "covariance", (rows, size, size))
 
 
 def _floats(path: Path, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> Floats:
@@ -146,19 +126,16 @@ def _read_arrays(path: Path) -> dict[str, Any]:
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     """One array, after its header has been held to the bytes that there are."""
+    form = np.lib.format
     with archive.open(info) as stream:
-        version = np.lib.format.read_magic(stream)
-        read_header = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(stream)
+        first = form.read_magic(stream) == (1, 0)
+        header = form.read_array_header_1_0 if first else form.read_array_header_2_0
+        shape, _, dtype = header(stream)
         size = prod(shape) * dtype.itemsize
         if dtype.hasobject or size != info.file_size - stream.tell():
             raise ValueError(f"{info.filename} is not what its header says")
     with archive.open(info) as stream:
-        return np.lib.format.read_array(stream, allow_pickle=False)
+        return form.read_array(stream, allow_pickle=False)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
@@ -170,11 +147,11 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
         raise OptionError(f"{path}: there are no poses to write")
     arrays: dict[str, Any] = {"stamp": track.stamp, "position": track.position}
     arrays |= {"rotation": track.rotation} if track.about.oriented else {}
-    gaussian = isinstance(track, GaussianTrack)
+    fields = {}
     if isinstance(track, GaussianTrack):
         size = 6 if track.about.oriented else 3
         arrays["covariance"] = track.covariance[:, :size, :size]
-    fields = GAUSSIAN_FIELDS if gaussian else {}
+        fields = GAUSSIAN_FIELDS
     arrays["header"] = np.array(header_text(track.about, track.representation, fields))
     with writing(path) as stream:
         np.savez(stream, allow_pickle=False, **arrays)

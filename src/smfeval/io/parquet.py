@@ -120,22 +120,33 @@ def _flatten(lists: pl.Series) -> NDArray[Any]:
 
 def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a track that `write` wrote."""
-    header, frame = _read_table(path)
-    about, kind = header.about(), header.representation
-    words: dict[str, Any] = {"about": about, "intake": options.intake(f"{path}: row {{}}".format)}
-    provenance = Provenance(str(path), f"Parquet {kind}")
-    if kind == "ensemble_se3":
-        return _particle_track(frame, header, words | {"provenance": provenance})
-    stamp = read_only(frame["stamp"].to_numpy())
-    position, rotation = _read_poses(frame)
+    metadata, frame = read_table(path)
+    header = _parse_metadata(path, metadata)
+    kind = header.representation
+    _check_columns(path, frame, COLUMNS[kind])
+    shared: dict[str, Any] = {
+        "about": header.about(),
+        "provenance": Provenance(str(path), f"Parquet {kind}"),
+        "intake": options.intake(f"{path}: row {{}}".format),
+    }
+    stamp, pose = read_only(frame["stamp"].to_numpy()), _read_poses(frame)
     if kind == "deterministic":
-        return Track(stamp, position, rotation, provenance=provenance, **words)
+        return Track(stamp, *pose, **shared)
+    if kind == "ensemble_se3":
+        start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
+        shared["log_weight"] = header.fields["WEIGHT_FORMAT"] == "log"
+        shared["weighted"] = header.fields["WEIGHTED"] == "true"
+        offset, weight = np.append(start, len(stamp)), frame["weight"].to_numpy()
+        track = ParticleTrack(stamp[start], offset, *pose, weight, **shared)
+        return track.with_notes(*normalisation_notes(track, header))
+
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     matrices = _column_array(frame, COVARIANCE_COLUMNS, LOWER_TRIANGLE)
-    covariance = settled.to_right(matrices, (position, rotation))
-    provenance = Provenance(provenance.name, provenance.format, settled.words, notes=settled.notes)
-    words["cross"] = _read_cross(frame, settled, path)
-    return GaussianTrack(stamp, position, rotation, covariance, provenance=provenance, **words)
+    shared["provenance"] = Provenance(
+        str(path), f"Parquet {kind}", settled.words, notes=settled.notes
+    )
+    cross = _read_cross(frame, settled, path)
+    return GaussianTrack(stamp, *pose, settled.to_right(matrices, pose), cross=cross, **shared)
 
 
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
@@ -145,21 +156,6 @@ def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     with _refusing_damage(path):
         metadata = pl.read_parquet_metadata(_as_polars_takes_it(file))
     return _parse_metadata(path, metadata).about().gauge
-
-
-def _particle_track(frame: pl.DataFrame, header: Header, words: dict[str, Any]) -> ParticleTrack:
-    stamp = frame["stamp"].to_numpy()
-    start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
-    track = ParticleTrack(
-        stamp[start],
-        np.append(start, len(stamp)),
-        *_read_poses(frame),
-        frame["weight"].to_numpy(),
-        log_weight=header.fields["WEIGHT_FORMAT"] == "log",
-        weighted=header.fields["WEIGHTED"] == "true",
-        **words,
-    )
-    return track.with_notes(*normalisation_notes(track, header))
 
 
 def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
@@ -219,14 +215,6 @@ def _without_backtrace() -> Iterator[None]:
         os.close(silent)
 
 
-def _read_table(path: Path) -> tuple[Header, pl.DataFrame]:
-    """Header and table, checked against each other."""
-    metadata, frame = read_table(path)
-    header = _parse_metadata(path, metadata)
-    _check_columns(path, frame, COLUMNS[header.representation])
-    return header, frame
-
-
 def _parse_metadata(path: Path, metadata: dict[str, str]) -> Header:
     if HEADER_KEY not in metadata:
         raise FormatError(f"{path}: a Parquet file, but not a belief track: no header in it")
@@ -253,11 +241,8 @@ def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:
 
 def _read_poses(frame: pl.DataFrame) -> tuple[Floats, Floats]:
     """Positions (n, 3) and quaternions (n, 4)."""
-    position, rotation = POSE_COLUMNS[:3], POSE_COLUMNS[3:]
-    return (
-        _column_array(frame, position, np.arange(3)),
-        _column_array(frame, rotation, np.arange(4)),
-    )
+    position = _column_array(frame, POSE_COLUMNS[:3], np.arange(3))
+    return position, _column_array(frame, POSE_COLUMNS[3:], np.arange(4))
 
 
 def _column_array(frame: pl.DataFrame, names: list[str], index: Ints) -> Floats:

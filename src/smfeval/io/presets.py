@@ -6,7 +6,7 @@ which may differ. Files have an order of their own, so no preset decides theirs.
 scans by which a standard message's covariance is late: 1 means that it carries the covariance of
 the scan before. `lost_variance` is what a message has on its whole diagonal while the estimator is
 lost: such messages hold no pose. A gauge of None depends on the settings, or was not found in what
-was read.
+was read. Convention and orders that are not named are those of the standard message (REP 103).
 """
 
 import re
@@ -21,14 +21,14 @@ class Preset:
     """One estimator's habits."""
 
     name: str
-    convention: str
-    state_order: Order
-    message_order: Order
-    body: str | None
-    gauge: Gauge | None
     topics: tuple[str, ...]
+    body: str | None
     reason: str
     read_in: str
+    convention: str = "ros"
+    state_order: Order = "translation-first"
+    message_order: Order = "translation-first"
+    gauge: Gauge | None = None
     lag: int = 0
     lost_variance: float | None = None
     caution: str | None = None
@@ -40,7 +40,6 @@ PRESETS: dict[str, Preset] = {
         Preset(
             name="fast-lio2",
             convention="world-position",
-            state_order="translation-first",
             message_order="rotation-first",
             body="imu",
             gauge="se3",
@@ -55,7 +54,6 @@ PRESETS: dict[str, Preset] = {
         Preset(
             name="faster-lio",
             convention="world-position",
-            state_order="translation-first",
             message_order="rotation-first",
             body="imu",
             gauge="se3",
@@ -68,8 +66,6 @@ PRESETS: dict[str, Preset] = {
         Preset(
             name="point-lio",
             convention="world-position",
-            state_order="translation-first",
-            message_order="translation-first",
             body="imu",
             gauge="gravity_yaw",
             topics=("/aft_mapped_to_init",),
@@ -83,7 +79,6 @@ PRESETS: dict[str, Preset] = {
             name="i2ekf-lo",
             convention="world-position",
             state_order="rotation-first",
-            message_order="translation-first",
             body="lidar",
             gauge="se3",
             topics=("/aft_mapped_to_init",),
@@ -97,7 +92,6 @@ PRESETS: dict[str, Preset] = {
             name="glim",
             convention="right",
             state_order="rotation-first",
-            message_order="translation-first",
             body="imu",
             gauge="gravity_yaw",
             topics=("/glim_ros/odom", "/glim_ros/pose"),
@@ -110,9 +104,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="kiss-icp",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="lidar",
             gauge="se3",
             topics=("/kiss/odometry",),
@@ -125,7 +116,6 @@ PRESETS: dict[str, Preset] = {
             name="lio-sam",
             convention="right",
             state_order="rotation-first",
-            message_order="translation-first",
             body="lidar",
             gauge="gravity_yaw",
             topics=("/lio_sam/mapping/odometry", "/lio_sam/mapping/odometry_incremental"),
@@ -140,7 +130,6 @@ PRESETS: dict[str, Preset] = {
             name="openvins",
             convention="world-position",
             state_order="rotation-first",
-            message_order="translation-first",
             body="imu",
             gauge="gravity_yaw",
             topics=("/ov_msckf/poseimu", "/ov_msckf/odomimu"),
@@ -152,11 +141,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="robot-localization",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
-            gauge=None,
             topics=("/odometry/filtered",),
             reason="state x y z roll pitch yaw ... in the world frame, copied to the message; the "
             "gauge depends on what is fused",
@@ -167,9 +152,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="amcl",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_footprint",
             gauge="fixed",
             topics=("/amcl_pose", "/particle_cloud", "/particlecloud"),
@@ -181,9 +163,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="slam-toolbox",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_footprint",
             gauge="se3",
             topics=("/pose",),
@@ -196,9 +175,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="rtabmap",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
             gauge="se3",
             topics=("/rtabmap/odom", "/odom"),
@@ -212,9 +188,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="autoware",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
             gauge="fixed",
             topics=(
@@ -230,11 +203,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="fuse",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
-            gauge=None,
             topics=("/odometry/filtered",),
             reason="planar (Odometry2DPublisher): marginals of x, y and yaw in the world frame, so "
             "the 6x6 is singular; the gauge depends on what is fused",
@@ -245,9 +214,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="kiss-slam",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="lidar",
             gauge="se3",
             topics=("/odom",),
@@ -260,11 +226,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="dlio",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
-            gauge=None,
             topics=("/robot/dlio/odom_node/odom", "/dlio/odom_node/odom"),
             reason="a geometric observer, which has no covariance; the odometry message leaves its "
             "own zero; whether the world is level was not found in what was read",
@@ -275,9 +237,6 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             name="mola",
-            convention="ros",
-            state_order="translation-first",
-            message_order="translation-first",
             body="base_link",
             gauge="se3",
             topics=("/lidar_odometry/pose", "/state_estimator/pose"),

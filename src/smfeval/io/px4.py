@@ -19,6 +19,12 @@ A belief is about `timestamp_sample`, the delayed instant at which measurements 
 
 Read by pyulog (extra `px4`). `LOG.ulg` is the filter that flew; `LOG.ulg:/estimator_states/1` is
 another instance; `LOG.ulg:/groundtruth` is the truth of a simulation.
+
+**Innovations**, for `smfeval nis`: `estimator_aid_src_*` has a topic for each sensor, with
+`innovation`, `innovation_variance`, and whether it was `fused` or rejected. Before those,
+`estimator_innovations` and its twin topics have a field for each sensor, in every row, also between
+fusions: there only rows at which an innovation changed are measurements. A test ratio is
+innovation^2 / (gate^2 variance): it is not NIS, and serves to tell which rows the gate rejected.
 """
 
 import io
@@ -32,28 +38,28 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError
 from smfeval.io.autopilot import (
     AXES_REMARK,
     DIAGONAL_REMARK,
     MICROSECONDS,
-    ROWS,
+    AutopilotLog,
     Fields,
     Flight,
-    count_rises,
-    enu_positions,
+    Truth,
     enu_rotations,
     interpolate,
     latest,
+    parse_topic,
     pieces,
     without_unaided,
 )
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.track import About, DroppedRows, Provenance, Track
+from smfeval.track import About, Track
+from smfeval.track.innovations import Innovations, SensorInnovations
 
-MAGIC = b"ULog\x01\x12\x35"
 STATES, STATUS = "estimator_states", "estimator_status"
 TRUTH, ATTITUDE = "vehicle_local_position_groundtruth", "vehicle_attitude_groundtruth"
 LOCAL, LOCAL_OF_INSTANCE = "vehicle_local_position", "estimator_local_position"
@@ -88,15 +94,12 @@ LAYOUTS = {
 
 
 @dataclass(frozen=True)
-class Log:
+class Log(AutopilotLog):
     """The topics of a log that were asked for, by name and instance."""
 
-    path: str
     topics: dict[tuple[str, int], Columns]
-    known: tuple[str, ...]  # names of all topics that the log defines
     parameters: dict[str, Any]
     release: str | None
-    damage: str | None  # a sentence
     remarks: tuple[str, ...]
 
     def instances(self, name: str) -> list[int]:
@@ -124,15 +127,13 @@ class _WatchedBytes(io.BytesIO):
         self.reads_without_progress += 1
         if self.tell() > self.farthest:
             self.farthest, self.reads_without_progress = self.tell(), 0
-        if self.reads_without_progress > ENOUGH_READS and self._is_stuck():
+        most = ENOUGH_READS + 2 * min(2**16, self.getbuffer().nbytes)
+        if self.reads_without_progress > most:
             raise FormatError("the definitions are damaged")
         return data
 
-    def _is_stuck(self) -> bool:
-        return self.reads_without_progress > ENOUGH_READS + 2 * min(2**16, len(self.getbuffer()))
 
-
-ENOUGH_READS = 1000  # without progress, before it is looked at
+ENOUGH_READS = 1000  # without progress, beyond those that find the next message
 
 
 def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
@@ -149,7 +150,10 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
         raise FormatError(f"{path}: the log is cut off, damaged or no ULog ({reason})") from error
     damage = None
     if parsed.file_corruption:
-        where = words.count(_first_strange_byte(data))
+        at = HEADER_BYTES  # the first place at which no message begins, by sizes and types alone
+        while at + 3 <= len(data) and data[at + 2] in MESSAGE_TYPES:
+            at += 3 + int.from_bytes(data[at : at + 2], "little")
+        where = words.count(min(at, len(data)))
         damage = f"the log is damaged at byte {where}: some messages cannot be read"
     elif content.cut_at is not None:
         damage = f"the log is cut off within a message at byte {words.count(content.cut_at)}"
@@ -158,14 +162,21 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
         if len(each.data.get("timestamp", ())):
             columns = Fields(f"{path}:/{each.name}", each.data)
             topics.setdefault((each.name, each.multi_id), columns)
+    release, remarks = parsed.msg_info_dict.get("ver_sw_release"), tuple[str, ...]()
+    if isinstance(release, int):  # 1.13.0, from its bytes
+        release = ".".join(str(release >> shift & 255) for shift in (24, 16, 8))
+    if parsed.dropouts:
+        lost_s = sum(each.duration for each in parsed.dropouts) / 1000
+        times = words.count(len(parsed.dropouts), "dropout")
+        remarks = (f"the logger lost data: {times}, {words.duration(lost_s)} in all",)
     return Log(
         str(path),
-        topics,
         tuple(sorted(parsed.message_formats)),
-        parsed.initial_parameters,
-        _release(parsed.msg_info_dict.get("ver_sw_release")),
         damage,
-        _dropout_remarks(parsed.dropouts),
+        topics,
+        parsed.initial_parameters,
+        release if isinstance(release, str) else None,
+        remarks,
     )
 
 
@@ -173,63 +184,26 @@ MESSAGE_TYPES = b"BFIMPQARDLCSO"
 HEADER_BYTES = 16  # of the file; a message then has its size (2 bytes), its type and its content
 
 
-def _first_strange_byte(content: bytes) -> int:
-    """The first place at which no message begins, by sizes and types alone."""
-    at = HEADER_BYTES
-    while at + 3 <= len(content) and content[at + 2] in MESSAGE_TYPES:
-        at += 3 + int.from_bytes(content[at : at + 2], "little")
-    return min(at, len(content))
-
-
-def _release(packed: Any) -> str | None:
-    """A version such as 1.13.0, from its bytes."""
-    if not isinstance(packed, int):
-        return None
-    return ".".join(str(packed >> shift & 255) for shift in (24, 16, 8))
-
-
-def _dropout_remarks(dropouts: Any) -> tuple[str, ...]:
-    if not dropouts:
-        return ()
-    lost_s = sum(each.duration for each in dropouts) / 1000
-    times = words.count(len(dropouts), "dropout")
-    return (f"the logger lost data: {times}, {words.duration(lost_s)} in all",)
-
-
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the filter that flew believed, another instance, or the truth of a simulation."""
-    topic, instance = _parse_topic(path, options.topic)
+    topic, instance = parse_topic(options.topic, TRUTH) if options.topic else (None, None)
+    if topic not in (None, STATES, STATUS, TRUTH):
+        raise FormatError(f"{path}: {options.topic} holds no belief that can be read; {ADDRESSES}")
+    if topic is None and options.topic:
+        raise FormatError(f"{path}: there is no topic {options.topic}; {ADDRESSES}")
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        if topic == TRUTH:
-            return _read_truth(_checked(open_log(path, (TRUTH, ATTITUDE, LOCAL)), options), options)
-        log = _checked(open_log(path, BELIEF_TOPICS), options)
-        return read_flight(log, topic, instance).track(options)
-
-
-def _parse_topic(path: Path, said: str | None) -> tuple[str | None, int | None]:
-    """Topic and instance of `/estimator_states/1`; None: by what the log has."""
-    match = re.fullmatch(r"/?(\w+?)(?:/(\d+))?/?", said or "")
-    if said is None or match is None:
-        if said is None:
-            return None, None
-        raise FormatError(f"{path}: there is no topic {said}; {ADDRESSES}")
-    name = {"groundtruth": TRUTH}.get(match[1], match[1])
-    if name not in (STATES, STATUS, TRUTH):
-        raise FormatError(f"{path}: {said} holds no belief that can be read; {ADDRESSES}")
-    return name, None if match[2] is None else int(match[2])
+        log = open_log(path, (TRUTH, ATTITUDE, LOCAL) if topic == TRUTH else BELIEF_TOPICS)
+        log.refuse_damage(options)
+        if topic != TRUTH:
+            return read_flight(log, topic, instance).track(options)
+        log.refuse_stretch(options)
+        return _truth(log).track(options)
 
 
 ADDRESSES = (
     "what can be read is /estimator_states or /estimator_status, with an instance as in "
     "/estimator_states/1, and /groundtruth; innovations are for `smfeval nis`"
 )
-
-
-def _checked(log: Log, options: ReadOptions) -> Log:
-    """The log, if it is whole or may be read as far as it goes."""
-    if log.damage is None or options.bad_rows == "drop":
-        return log
-    raise FormatError(f"{log.path}: {log.damage}", remedy="bad_rows")
 
 
 def read_flight(log: Log, topic: str | None, instance: int | None) -> Flight:
@@ -242,7 +216,12 @@ def read_flight(log: Log, topic: str | None, instance: int | None) -> Flight:
     chosen, notes = ([instance], ()) if instance is not None else primary_instances(log, there)
     parts = [_instance_flight(log, topic, each, named=instance is not None) for each in chosen]
     flight = _joined(parts).noted(*notes)
-    return without_unaided(_without_start(flight, log.parameters), "xy_valid is 0")
+    # rows before the first whose horizontal variance is not that of no aiding at all
+    sigma = float(log.parameters.get("EKF2_NOAID_NOISE", UNAIDED_SIGMA_M))
+    large = flight.variance[:, :2].max(axis=1) >= STILL_START * sigma**2
+    start = np.logical_and.accumulate(large)
+    flight = flight.without(start, "start values, before anything fixed the horizontal position")
+    return without_unaided(flight, "xy_valid is 0")
 
 
 def _belief_topic(log: Log, topic: str | None) -> str:
@@ -291,7 +270,12 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
         selector = log.topics[SELECTOR, 0]
         primary = latest(selector["timestamp"], selector["primary_instance"], published)
         own = primary == instance
-    body, body_notes = _body(log.parameters)
+    body, body_notes = "base_link", tuple[str, ...]()
+    offset = [float(log.parameters.get(f"EKF2_IMU_POS_{axis}", 0.0)) for axis in "XYZ"]
+    if any(offset):
+        shown = " ".join(f"{value:g}" for value in (offset[0], 0 - offset[1], 0 - offset[2]))
+        place_of_imu = f"at {shown} m in the vehicle (flu, EKF2_IMU_POS)"
+        body, body_notes = "imu", (f"the states are of the IMU, {place_of_imu}",)
     return Flight(
         name=place,
         format=f"PX4 ULog, {topic}, states {states.shape[1]}, covariances {variance.shape[1]}",
@@ -303,7 +287,7 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
         piece=keys[own],
         valid=_validity(log, instance if named else None, published)[own],
         row=np.flatnonzero(own),
-        notes=(*damage_notes(log), *time_notes, *body_notes),
+        notes=(*log.damage_notes, *time_notes, *body_notes),
         remarks=(
             DIAGONAL_REMARK,
             layout.told,
@@ -314,11 +298,6 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
             *log.remarks,
         ),
     )
-
-
-def damage_notes(log: Log) -> tuple[str, ...]:
-    """A note on damage that was let pass."""
-    return () if log.damage is None else (f"{log.damage}; read was what is left",)
 
 
 def array_of(columns: Columns, name: str) -> Floats:
@@ -383,39 +362,26 @@ def _reset_counters(log: Log, instance: int, at: Ints) -> tuple[Ints, tuple[str,
         columns = log.topics.get(key, {})
         if all(name in columns for name in pose):
             found = [latest(columns["timestamp"], columns[name], at) for name in pose]
-            jumps = sum(count_rises(columns[name]) for name in velocity if name in columns)
+            steps = [
+                np.diff(columns[name].astype(np.int64)) for name in velocity if name in columns
+            ]
+            jumps = sum(int(np.mod(step, 256).sum()) for step in steps)  # counters of eight bits
             told = f"{words.count(jumps, 'reset')} of the velocity, which the pose runs through"
             return np.stack(found, axis=1).astype(np.int64), (told,) if jumps else ()
     return np.zeros((len(at), 0), dtype=np.int64), ("the log does not count resets",)
-
-
-def _body(parameters: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """The body of the states: the IMU, which is that of the vehicle unless parameters move it."""
-    offset = [float(parameters.get(f"EKF2_IMU_POS_{axis}", 0.0)) for axis in "XYZ"]
-    if not any(offset):
-        return "base_link", ()
-    shown = " ".join(f"{value:g}" for value in (offset[0], 0 - offset[1], 0 - offset[2]))
-    return "imu", (f"the states are of the IMU, at {shown} m in the vehicle (flu, EKF2_IMU_POS)",)
 
 
 def _joined(parts: list[Flight]) -> Flight:
     """The rows of the instances in the order of their times; where any counter moves is a reset."""
     order = np.argsort(np.concatenate([part.stamp for part in parts]), kind="stable")
     arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])[order] for name in ROWS
+        name: np.concatenate([part.arrays[name] for part in parts])[order]
+        for name in parts[0].arrays
     }
     arrays["piece"] = pieces(arrays["piece"])
     first = parts[0]
     switched = ("the primary filter changed: each change is a reset",) * (len(parts) > 1)
     return replace(first, **arrays, notes=(*first.notes, *switched))
-
-
-def _without_start(flight: Flight, parameters: Mapping[str, Any]) -> Flight:
-    """The rows from the first on whose horizontal variance is not that of no aiding at all."""
-    sigma = float(parameters.get("EKF2_NOAID_NOISE", UNAIDED_SIGMA_M))
-    large = flight.variance[:, :2].max(axis=1) >= STILL_START * sigma**2
-    start = np.logical_and.accumulate(large)
-    return flight.without(start, "start values, before anything fixed the horizontal position")
 
 
 def _validity(log: Log, instance: int | None, at: Ints) -> Bools:
@@ -427,52 +393,33 @@ def _validity(log: Log, instance: int | None, at: Ints) -> Bools:
     return np.asarray(latest(columns["timestamp"], columns["xy_valid"], at) != 0)
 
 
-def _read_truth(log: Log, options: ReadOptions) -> Track:
+def _truth(log: Log) -> Truth:
     """The truth of a simulation; its attitude is interpolated to the times of its positions."""
-    if options.stretch is not None:
-        raise OptionError(f"{log.path}: option stretch means nothing for the truth: it never jumps")
     if (TRUTH, 0) not in log.topics:
         raise FormatError(f"{log.path}: there is no {TRUTH}; only simulations have one")
-    columns, place = log.topics[TRUTH, 0], f"{log.path}:/groundtruth"
+    columns = log.topics[TRUTH, 0]
     stamp = columns["timestamp"].astype(np.int64) * MICROSECONDS
-    ned = np.stack([columns[axis] for axis in "xyz"], axis=1).astype(np.float64)
-    rotation, inside = np.tile([0.0, 0.0, 0.0, 1.0], (len(stamp), 1)), np.ones(len(stamp), bool)
-    oriented = (ATTITUDE, 0) in log.topics
-    if oriented:
-        rotation, inside = _attitudes(log.topics[ATTITUDE, 0], stamp)
-    rows = np.flatnonzero(inside)
-    if len(rows) == 0:
-        raise FormatError(f"{place}: no position lies within the times of {ATTITUDE}")
-    return Track(
-        stamp[rows],
-        enu_positions(ned[rows]),
-        rotation[rows],
-        about=About("base_link", "enu", "fixed", oriented=oriented),
-        provenance=Provenance(
-            place,
-            f"PX4 ULog, {TRUTH}",
-            dropped=_outside(inside, place),
-            notes=damage_notes(log),
-            remarks=(AXES_REMARK, *_origin_remarks(log)),
-        ),
-        intake=options.intake(lambda row: f"{place} row {rows[row] + 1}"),
+    truth = Truth(
+        name=f"{log.path}:/groundtruth",
+        format=f"PX4 ULog, {TRUTH}",
+        stamp=stamp,
+        row=np.arange(len(stamp)),
+        ned=np.stack([columns[axis] for axis in "xyz"], axis=1).astype(np.float64),
+        notes=log.damage_notes,
+        remarks=_origin_remarks(log),
     )
-
-
-def _attitudes(columns: Columns, at: Ints) -> tuple[Floats, Bools]:
-    stamp = columns["timestamp"].astype(np.int64) * MICROSECONDS
-    quaternion = np.stack([columns[f"q[{i}]"] for i in range(4)], axis=1).astype(np.float64)
+    if (ATTITUDE, 0) not in log.topics:
+        return truth
+    attitude = log.topics[ATTITUDE, 0]
+    quaternion = np.stack([attitude[f"q[{i}]"] for i in range(4)], axis=1).astype(np.float64)
     turned = np.einsum("ni,ni->n", quaternion[1:], quaternion[:-1]) < 0
     sign = np.cumprod(np.concatenate([[1.0], np.where(turned, -1.0, 1.0)]))
-    between, inside = interpolate(stamp, quaternion * sign[:, None], at)
-    return enu_rotations(between), inside
-
-
-def _outside(inside: Bools, place: str) -> tuple[DroppedRows, ...]:
-    if inside.all():
-        return ()
-    first = f"{place} row {int(np.argmin(inside)) + 1}"
-    return (DroppedRows("no attitude of the truth around it", int((~inside).sum()), first),)
+    times = attitude["timestamp"].astype(np.int64) * MICROSECONDS
+    between, inside = interpolate(times, quaternion * sign[:, None], stamp)
+    if not inside.any():
+        raise FormatError(f"{truth.name}: no position lies within the times of {ATTITUDE}")
+    oriented = replace(truth, rotation=enu_rotations(between))
+    return oriented.without(~inside, "no attitude of the truth around it")
 
 
 def _origin_remarks(log: Log) -> tuple[str, ...]:
@@ -485,3 +432,137 @@ def _origin_remarks(log: Log) -> tuple[str, ...]:
             if np.isfinite(place).all() and any(place[:2]):
                 told.append(f"origin of the {title}: {place[0]:.7f} {place[1]:.7f} {place[2]:.2f}")
     return tuple(told)
+
+
+INNOVATIONS = "estimator_innovations"
+VARIANCES, TEST_RATIOS = "estimator_innovation_variances", "estimator_innovation_test_ratios"
+AID_SOURCE = "estimator_aid_src_"
+
+Told = tuple[SensorInnovations, str]
+
+
+def read_px4_innovations(path: Path, name: str) -> Innovations:
+    """Innovations of the filter that flew: estimator_aid_src_* or, before those, one topic."""
+    log = open_log(path, None)
+    sources = sorted({topic for topic, _ in log.topics if topic.startswith(AID_SOURCE)})
+    there = log.instances(sources[0] if sources else INNOVATIONS)
+    if not there:
+        what = f"neither {AID_SOURCE}* nor {INNOVATIONS}"
+        raise FormatError(f"{name}: {log.damage or 'the log is whole'}, and has {what}")
+    used, notes = primary_instances(log, there)
+    if len(used) > 1:
+        notes = (*notes, f"the primary filter changed: innovations are of instance {used[0]} alone")
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is left out
+        tables = _aid_sources(log, sources, used[0]) if sources else _one_topic(log, name, used[0])
+    if not tables:
+        raise FormatError(f"{name}: no sensor was fused: every innovation is zero or unchanged")
+    diagonal = "covariances are diagonal: the log has variances alone"
+    told = (*log.damage_notes, diagonal, *notes, *(note for _, note in tables))
+    return Innovations(tuple(table for table, _ in tables), name, told)
+
+
+def _one_topic(log: Log, name: str, instance: int) -> list[Told]:
+    """Sensors of estimator_innovations, whose variances and test ratios are in twin topics."""
+    columns, variances = (log.topics.get((topic, instance)) for topic in (INNOVATIONS, VARIANCES))
+    if columns is None or variances is None:
+        raise FormatError(f"{name}: there is no {VARIANCES} beside {INNOVATIONS}")
+    ratios = log.topics.get((TEST_RATIOS, instance), {"timestamp": np.empty(0, np.uint64)})
+    times, mine, theirs = np.intersect1d(
+        columns["timestamp"], variances["timestamp"], return_indices=True
+    )
+    tested = np.minimum(
+        np.searchsorted(ratios["timestamp"], times), max(len(ratios["timestamp"]) - 1, 0)
+    )
+    there = len(ratios["timestamp"]) > 0 and bool((ratios["timestamp"][tested] == times).all())
+    fields = dict.fromkeys(key.partition("[")[0] for key in columns if key in variances)
+    found = []
+    for sensor in (each for each in fields if not each.startswith("timestamp")):
+        known = there and fields_of(ratios, sensor).size
+        ratio = fields_of(ratios, sensor)[tested] if known else None
+        beyond = np.zeros((len(times), 1)) if ratio is None else np.nan_to_num(ratio)
+        rows = Fusions(
+            _sample_times(columns)[mine],
+            fields_of(columns, sensor)[mine],
+            fields_of(variances, sensor)[theirs],
+            rejected=np.asarray(beyond.max(axis=1) > 1),
+            ratio=ratio,
+        )
+        found += rows.told(sensor)
+    return found
+
+
+def _aid_sources(log: Log, sources: list[str], instance: int) -> list[Told]:
+    """Sensors of estimator_aid_src_*: rows that were fused or that the gate rejected."""
+    found = []
+    for topic in sources:
+        columns = log.topics.get((topic, instance))
+        if columns is None:
+            continue
+        rows = Fusions(
+            _sample_times(columns),
+            fields_of(columns, "innovation"),
+            fields_of(columns, "innovation_variance"),
+            rejected=columns["innovation_rejected"] != 0,
+            fused=columns["fused"] != 0,
+            ratio=fields_of(columns, "test_ratio"),
+        )
+        found += rows.told(topic.removeprefix(AID_SOURCE))
+    return found
+
+
+def _sample_times(columns: Columns) -> Ints:
+    sample = columns.get("timestamp_sample")
+    chosen = sample if sample is not None and sample.any() else columns["timestamp"]
+    return chosen.astype(np.int64) * MICROSECONDS
+
+
+def fields_of(columns: Columns, name: str) -> Floats:
+    """A field, a number or an array, as columns. (n, d)."""
+    if name in columns:
+        return columns[name].astype(np.float64)[:, None]
+    return array_of(columns, name)
+
+
+@dataclass(frozen=True)
+class Fusions:
+    """Rows of one sensor as the log has them."""
+
+    stamp: Ints
+    innovation: Floats  # (n, d)
+    variance: Floats  # (n, d)
+    rejected: Bools
+    ratio: Floats | None  # test ratios
+    fused: Bools | None = None  # None: not told
+
+    def told(self, sensor: str) -> list[Told]:
+        """The rows at which the sensor was fused or rejected, and a note; empty if there are none.
+
+        Other rows repeat the last numbers, or hold zeros.
+        """
+        fresh = (np.diff(self.innovation, axis=0, prepend=np.nan) != 0).any(axis=1)
+        whole = np.isfinite(self.innovation).all(axis=1) & self.innovation.any(axis=1)
+        usable = np.isfinite(self.variance).all(axis=1) & (self.variance > 0).all(axis=1)
+        kept = fresh & whole & usable
+        if self.fused is not None:
+            kept &= self.fused | self.rejected
+        if not kept.any():
+            return []
+        rows = np.flatnonzero(kept)[np.argsort(self.stamp[kept], kind="stable")]
+        variance = np.eye(self.innovation.shape[1]) * self.variance[rows][:, None]
+        table = SensorInnovations(
+            sensor, self.stamp[rows], self.innovation[rows], variance, ~self.rejected[rows]
+        )
+        fusions = words.count_of(len(rows), len(self.stamp), "row")
+        return [(table, f"{sensor}: {fusions} were fusions{self._gate(rows)}")]
+
+    def _gate(self, rows: Ints) -> str:
+        """The NIS at which a single number is rejected, by its test ratios."""
+        if self.ratio is None or self.ratio.shape[1] != 1 or self.innovation.shape[1] != 1:
+            return ""
+        ratio = self.ratio[rows, 0]
+        tested = ratio > 0
+        if not tested.any():
+            return ""
+        square = np.square(self.innovation[rows, 0]) / self.variance[rows, 0]
+        gate = float(np.median(square[tested] / ratio[tested]))
+        return f"; its gate is a NIS of {words.number(gate)} (test ratio 1)"

@@ -24,7 +24,6 @@ from smfeval.io.header import (
     GAUSSIAN_FIELDS,
     Header,
     header_text,
-    parse_cross_header,
     parse_header,
 )
 from smfeval.io.options import ReadOptions
@@ -204,7 +203,7 @@ def _with_cross(track: GaussianTrack, main: NumberTable, options: ReadOptions) -
             f"{found[1].name}; only one can be meant"
         )
     path = found[0]
-    header = parse_cross_header(str(path), read_header(path))
+    header = parse_header(str(path), read_header(path), cross=True)
     for key, ours in (("BODY_FRAME", track.about.body), ("POSE_FRAME", track.about.world)):
         declared = header.fields.get(key, ours)
         if declared != ours:

@@ -15,7 +15,9 @@ import json
 import os
 import select
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ import numpy as np
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
+from smfeval.io.parsers import Layout, RowFormat, parse_polars
 from smfeval.io.source import (
     BOM,
     HEAD_BYTES,
@@ -64,12 +67,15 @@ class LineStream:
 
     def read(self) -> bytes:
         """The next whole lines, or nothing if there are none yet."""
-        data = self._read_input() if self.is_standard_input else self._read_file()
-        cut = data.rfind(b"\n") + 1
-        if self.is_standard_input:
-            self._rest = data[cut:]
-            if self.ended:
-                cut, self._rest = len(data), b""
+        data = self._rest if self.is_standard_input else self._read_file()
+        if self.is_standard_input and not self.ended:
+            descriptor = sys.stdin.fileno()
+            ready, _, _ = select.select([descriptor], [], [], WAIT_S)
+            new = os.read(descriptor, CHUNK_BYTES) if ready else None
+            self.ended = new == b""
+            data += new or b""
+        cut = len(data) if self.ended else data.rfind(b"\n") + 1
+        self._rest = data[cut:] if self.is_standard_input else b""
         if not cut and len(data) > LINE_BYTES:
             raise FormatError(f"{self.name}:{self.line + 1}: the line has no end")
         self.offset += cut
@@ -99,15 +105,6 @@ class LineStream:
                 f"{self.name}: this is binary or packed; lines of text are watched, as from zcat"
             )
         return data
-
-    def _read_input(self) -> bytes:
-        if self.ended:
-            return self._rest
-        descriptor = sys.stdin.fileno()
-        ready, _, _ = select.select([descriptor], [], [], WAIT_S)
-        new = os.read(descriptor, CHUNK_BYTES) if ready else None
-        self.ended = new == b""
-        return self._rest + (new or b"")
 
 
 @dataclass
@@ -164,9 +161,8 @@ class BeliefStream:
             if header.representation == "ensemble_se3":
                 raise FormatError(f"{self.lines.name}: particles cannot be watched; Gaussians can")
             self.gauge = header.about().gauge
-            self.declared, self.order = (
-                header.convention[0], header.convention[1] or "translation-first"
-            )  # fmt: skip
+            self.declared, order = header.convention
+            self.order = order or "translation-first"
             self.kind = "square" if header.representation == "gaussian_se3" else "poses"
         elif row.startswith(b"{"):
             self.kind = "json"
@@ -212,24 +208,18 @@ class BeliefStream:
 Parsed = tuple[Ints, Floats, Floats, Floats | None]
 
 
-def _parse_numbers(name: str, rows: list[bytes], line: Ints, width: int) -> tuple[Ints, Floats]:
-    """Stamps in nanoseconds, and the other numbers of rows of text."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
+def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
+    """Rows of 29 numbers, pose and lower triangle of the covariance, or of 8, the pose alone."""
     text = b"\n".join(rows)
     if b"\t" in text or b"  " in text:
         text = b"\n".join(b" ".join(row.split()) for row in rows)
-    schema: dict[str, Any] = {str(at): pl.String if at == 0 else pl.Float64 for at in range(width)}
-    try:
-        frame = pl.read_csv(text, has_header=False, separator=" ", schema=schema)
-        stamp = frame["0"].cast(pl.Decimal(38, 9)).to_physical().cast(pl.Int64)
-        numbers = frame.select(pl.exclude("0")).to_numpy()
-        sound = len(frame) == len(rows) and not np.isnan(numbers).any() and not stamp.null_count()
-    except pl.exceptions.PolarsError:
-        sound = False
-    if not sound:
+    parsed = parse_polars(text, RowFormat(Layout({width: "numbers"}), " ", width))
+    stamp, columns = parsed or (np.empty(0, np.int64), [])
+    if len(stamp) != len(rows) or any(np.isnan(column).any() for column in columns):
         _refuse_row(name, rows, line, width)
-    return stamp.to_numpy(), numbers
+    numbers = np.stack(columns, axis=1)
+    covariance = unpack_lower(numbers[:, 7:]) if width == 29 else None
+    return stamp, numbers[:, :3], numbers[:, 3:7], covariance
 
 
 def _refuse_row(name: str, rows: list[bytes], line: Ints, width: int) -> None:
@@ -247,20 +237,6 @@ def _refuse_row(name: str, rows: list[bytes], line: Ints, width: int) -> None:
                 shown = word[:40].decode("utf-8", "replace")
                 raise FormatError(f"{name}:{number}: {shown!r} is no number")
     raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
-
-
-def _parse_square(name: str, rows: list[bytes], line: Ints) -> Parsed:
-    stamp, numbers = _parse_numbers(name, rows, line, 29)
-    return stamp, numbers[:, :3], numbers[:, 3:7], unpack_lower(numbers[:, 7:])
-
-
-def _parse_poses(name: str, rows: list[bytes], line: Ints) -> Parsed:
-    stamp, numbers = _parse_numbers(name, rows, line, 8)
-    return stamp, numbers[:, :3], numbers[:, 3:7], None
-
-
-def _parse_json(name: str, rows: list[bytes], line: Ints) -> Parsed:
-    return _plain_json(rows) or _json_by_row(name, rows, line)
 
 
 def _plain_json(rows: list[bytes]) -> Parsed | None:
@@ -293,46 +269,36 @@ def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     stamp, pose, covariance = [], [], []
     for row, number in zip(rows, line, strict=True):
         try:
-            said = json.loads(row)
-            stamp.append(json_stamp(said))
-            pose.append([*map(float, said["position"]), *map(float, said["orientation"])])
+            belief = json.loads(row)
+            stamp.append(json_stamp(belief))
+            pose.append([*map(float, belief["position"]), *map(float, belief["orientation"])])
             if len(pose[-1]) != 7:
                 raise ValueError("a pose has 3 and 4 numbers")
-            covariance.append(_matrix(said.get("covariance")))
+            if belief.get("covariance") is not None:
+                covariance.append(_matrix(belief["covariance"]))
         except KeyError as error:
             raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
         except (ValueError, TypeError, AttributeError) as error:
             raise FormatError(f"{name}:{number}: no JSON object of a belief ({error})") from error
-    numbers = np.array(pose)
-    with_covariance = [each for each in covariance if each is not None]
-    if with_covariance and len(with_covariance) != len(covariance):
+    if len(covariance) not in (0, len(rows)):
         raise FormatError(f"{name}:{line[0]}: some rows from here on have a covariance, some not")
-    return (
-        np.array(stamp),
-        numbers[:, :3],
-        numbers[:, 3:],
-        np.array(with_covariance) if with_covariance else None,
-    )
+    numbers = np.array(pose)
+    matrices = np.array(covariance) if covariance else None
+    return np.array(stamp), numbers[:, :3], numbers[:, 3:], matrices
 
 
-def _matrix(values: Any) -> Floats | None:
-    if values is None:
-        return None
+def _matrix(values: Any) -> Floats:
     flat = np.array(values, dtype=np.float64).ravel()
-    if flat.size == 21:
-        return unpack_lower(flat)
-    if flat.size != 36:
+    if flat.size not in (21, 36):
         raise ValueError(f"a covariance has 36 or 21 numbers, not {flat.size}")
-    return flat.reshape(6, 6)
-
-
-def _parse_ros(name: str, rows: list[bytes], line: Ints) -> Parsed:
-    """Seconds, nanoseconds, frames, position, quaternion and 36 numbers row by row."""
-    return _plain_ros(rows) or _ros_by_row(name, rows, line)
+    return unpack_lower(flat) if flat.size == 21 else flat.reshape(6, 6)
 
 
 def _plain_ros(rows: list[bytes]) -> Parsed | None:
-    """Many rows at once; None where one is not as it should be."""
+    """Seconds, nanoseconds, frames, position, quaternion and 36 numbers, of many rows at once.
+
+    None where one is not as it should be.
+    """
     import polars as pl  # noqa: PLC0415  slow to import
 
     width = rows[0].count(b",") + 1
@@ -372,11 +338,11 @@ def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     return np.array(stamp), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
 
 
-PARSERS = {
-    "square": _parse_square,
-    "poses": _parse_poses,
-    "json": _parse_json,
-    "ros": _parse_ros,
+PARSERS: dict[str, Callable[[str, list[bytes], Ints], Parsed]] = {
+    "square": partial(_parse_text, width=29),
+    "poses": partial(_parse_text, width=8),
+    "json": lambda name, rows, line: _plain_json(rows) or _json_by_row(name, rows, line),
+    "ros": lambda name, rows, line: _plain_ros(rows) or _ros_by_row(name, rows, line),
 }
 
 

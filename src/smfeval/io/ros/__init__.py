@@ -12,8 +12,7 @@ from smfeval.io.geodetic import ABOUT
 from smfeval.io.options import ReadOptions
 from smfeval.io.ros.bag import Bag, Topic, open_bag
 from smfeval.io.ros.fixes import read_fixes
-from smfeval.io.ros.particles import read_particles
-from smfeval.io.ros.poses import read_poses
+from smfeval.io.ros.poses import read_particles, read_poses
 from smfeval.io.ros.tf_chain import read_chain, read_transforms, static_extrinsic
 from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
 from smfeval.io.ros.write import write
@@ -27,35 +26,37 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
     """Read a topic of a bag, or a chain of transforms."""
     with open_bag(path) as bag:
         if options.tf is not None:
-            refuse_origin(f"{path} tf {options.tf}", options)
+            _refuse_origin(f"{path} tf {options.tf}", options)
             return read_chain(bag, options)
         topic, shape, notes = choose_topic(bag, options)
         if shape.kind != "fixes":
-            refuse_origin(f"{path}:{topic.name}", options)
+            _refuse_origin(f"{path}:{topic.name}", options)
         return READERS[shape.kind](bag, topic, shape, options).with_notes(*notes)
 
 
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     """The gauge that messages name; those of most types name none."""
-    if options.tf is not None:
-        return None
-    with open_bag(path) as bag:
-        _, shape, _ = choose_topic(bag, options)
-    if shape.kind == "fixes":
-        return ABOUT.gauge
+    shape = _shape(path, options)
+    if shape is None or shape.kind == "fixes":
+        return None if shape is None else ABOUT.gauge
     return None if shape.gauge is None else read(path, options).about.gauge
 
 
 def holds_fixes(path: Path, options: ReadOptions) -> bool:
     """Whether what would be read are latitudes and longitudes."""
+    shape = _shape(path, options)
+    return shape is not None and shape.kind == "fixes"
+
+
+def _shape(path: Path, options: ReadOptions) -> MessageShape | None:
+    """The shape of the messages that would be read; None: transforms."""
     if options.tf is not None:
-        return False
+        return None
     with open_bag(path) as bag:
-        _, shape, _ = choose_topic(bag, options)
-    return shape.kind == "fixes"
+        return choose_topic(bag, options)[1]
 
 
-def refuse_origin(name: str, options: ReadOptions) -> None:
+def _refuse_origin(name: str, options: ReadOptions) -> None:
     """Raise on an origin for poses, which have a frame of their own."""
     if options.origin is not None:
         raise OptionError(f"{name}: option origin means nothing for poses; it is for GNSS fixes")

@@ -45,7 +45,11 @@ def refuse_unreadable(path: Path) -> None:
 
 def _refuse_file(path: Path) -> None:
     existing_file(path)
-    start = _first_bytes(path)
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(DATABASE_HEADER)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
     if not start:
         raise FormatError(f"{path}: the file is empty")
     for magic, ending in SUFFIX_BY_MAGIC.items():
@@ -54,14 +58,6 @@ def _refuse_file(path: Path) -> None:
     announced = _database_bytes(start)
     if path.stat().st_size < announced:
         raise FormatError(f"{path}: the bag is cut off (a database of {announced} bytes)")
-
-
-def _first_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(DATABASE_HEADER)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _database_bytes(start: bytes) -> int:
@@ -147,15 +143,11 @@ class Bag:
                 message = data if is_raw else self._reader.deserialize(data, connection.msgtype)
                 yield connection.topic, received, message
         for name, count in counts.items():
-            self._refuse_missing_messages(name, count)
-
-    def _refuse_missing_messages(self, name: str, count: int) -> None:
-        promised = self.topics[name].count
-        if count != promised:
-            raise FormatError(
-                f"{self.path}:{name}: {promised} messages are announced but {count} can be read; "
-                "the bag is damaged"
-            )
+            if count != self.topics[name].count:
+                raise FormatError(
+                    f"{self.path}:{name}: {self.topics[name].count} messages are announced but "
+                    f"{count} can be read; the bag is damaged"
+                )
 
 
 @contextmanager

@@ -35,16 +35,7 @@ class Cloud:
 
 TIME_FIELDS = ("t", "offset_time", "time", "timestamp", "time_stamp", "t_offset", "time_offset")
 RING_FIELDS = ("ring", "line", "channel")
-POINT_FIELD_TYPES = {
-    1: "i1",
-    2: "u1",
-    3: "i2",
-    4: "u2",
-    5: "i4",
-    6: "u4",
-    7: "f4",
-    8: "f8",
-}  # PointField
+POINT_FIELD_TYPES = dict(enumerate(("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8"), start=1))
 
 
 def decode_pointcloud2(message: Any, place: str, *, timed: bool = True) -> Cloud:
@@ -94,26 +85,18 @@ def _records(message: Any, place: str) -> NDArray[np.void]:
     return np.ascontiguousarray(lines[:, : width * message.point_step]).view(layout).ravel()
 
 
-LIVOX_POINT = [("time", "<u4"), ("x", "<f4"), ("y", "<f4"), ("z", "<f4"),
-         ("reflectivity", "u1"), ("tag", "u1"), ("line", "u1")]  # fmt: skip
+LIVOX_NAMES = ("time", "x", "y", "z", "reflectivity", "tag", "line")
+LIVOX_FORMATS, LIVOX_OFFSETS = ("<u4", *3 * ("<f4",), *3 * ("u1",)), (0, 4, 8, 12, 16, 17, 18)
 LIVOX_POINT_BYTES = 19  # bytes of a point
-LIVOX_PREFIX_BYTES = (
-    16  # bytes between the header and the number of points: timebase, point_num, id, rsvd
-)
+LIVOX_PREFIX_BYTES = 16  # from the header to the number of points: timebase, point_num, id, rsvd
 
 
 def decode_livox_ros1(data: bytes, place: str) -> Cloud:
     """Points of a message of ROS 1: everything is packed."""
     _, second, rest, letters = struct.unpack_from("<4I", data, 0)
-    frame = data[16 : 16 + letters].decode()
-    return _decode_livox(
-        data,
-        place,
-        stamp=(second, rest),
-        frame=frame,
-        at=16 + letters + LIVOX_PREFIX_BYTES,
-        step=LIVOX_POINT_BYTES,
-    )
+    stamp, frame = (second, rest), data[16 : 16 + letters].decode()
+    at = 16 + letters + LIVOX_PREFIX_BYTES
+    return _decode_livox(data, place, stamp=stamp, frame=frame, at=at, step=LIVOX_POINT_BYTES)
 
 
 def decode_livox_ros2(data: bytes, place: str) -> Cloud:
@@ -122,11 +105,9 @@ def decode_livox_ros2(data: bytes, place: str) -> Cloud:
         raise FormatError(f"{place}: the messages are in big-endian order, which is not read")
     body = data[4:]
     second, rest, letters = struct.unpack_from("<iII", body, 0)
-    frame = body[12 : 12 + letters - 1].decode()
+    stamp, frame = (second, rest), body[12 : 12 + letters - 1].decode()
     at = -(-(12 + letters) // 8) * 8 + LIVOX_PREFIX_BYTES
-    return _decode_livox(
-        body, place, stamp=(second, rest), frame=frame, at=at, step=LIVOX_POINT_BYTES + 1
-    )
+    return _decode_livox(body, place, stamp=stamp, frame=frame, at=at, step=LIVOX_POINT_BYTES + 1)
 
 
 def _decode_livox(
@@ -137,9 +118,8 @@ def _decode_livox(
     first = at + 4
     if count and first + (count - 1) * step + LIVOX_POINT_BYTES > len(data):
         raise FormatError(f"{place}: a cloud with fewer bytes than its {count} points need")
-    layout = np.dtype({"names": [name for name, _ in LIVOX_POINT],
-                       "formats": [kind for _, kind in LIVOX_POINT],
-                       "offsets": [0, 4, 8, 12, 16, 17, 18], "itemsize": step})  # fmt: skip
+    fields = {"names": LIVOX_NAMES, "formats": LIVOX_FORMATS, "offsets": LIVOX_OFFSETS}
+    layout = np.dtype(fields | {"itemsize": step})  # type: ignore[call-overload]
     whole = bytes(data[first : first + count * step]).ljust(count * step, b"\0")
     rows = np.frombuffer(whole, dtype=layout)
     point = np.stack([rows[axis] for axis in "xyz"], axis=1)
@@ -178,10 +158,15 @@ def find_topic(
     bag: Bag, name: str | None, types: tuple[str, ...], what: str, how: str
 ) -> tuple[str, list[str]]:
     """The topic of a name, or the only one of these types, with a note."""
-    if name is not None:
-        return _check_topic(bag, name, types), []
-    found = sorted(t.name for t in bag.topics.values() if t.type in types and t.count)
     kinds = " or ".join(kind.replace("/msg/", "/") for kind in types)
+    if name is not None:
+        topic = named_topic(bag, name)
+        if topic.type not in types:
+            raise FormatError(f"{bag.path}:{topic.name}: {topic.type_words}; {kinds} is needed")
+        if topic.count == 0:
+            raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
+        return topic.name, []
+    found = sorted(t.name for t in bag.topics.values() if t.type in types and t.count)
     if not found:
         there = ", ".join(sorted(f"{t.name} ({t.type_words})" for t in bag.topics.values()))
         raise FormatError(f"{bag.path}: no {what} topic ({kinds}); there are: {there or 'none'}")
@@ -190,16 +175,6 @@ def find_topic(
             f"{bag.path}: {len(found)} {what} topics, name one with {how}: {', '.join(found)}"
         )
     return found[0], [f"{what} topic {found[0]} was chosen: there is no other"]
-
-
-def _check_topic(bag: Bag, name: str, types: tuple[str, ...]) -> str:
-    topic = named_topic(bag, name)
-    if topic.type not in types:
-        kinds = " or ".join(kind.replace("/msg/", "/") for kind in types)
-        raise FormatError(f"{bag.path}:{topic.name}: {topic.type_words}; {kinds} is needed")
-    if topic.count == 0:
-        raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
-    return topic.name
 
 
 def read_clouds(path: Path, topic: str | None = None) -> Iterator[tuple[int, Floats]]:

@@ -1,14 +1,15 @@
-"""One pose per message: odometry, stamped poses and transforms, and patched filters' beliefs."""
+"""One belief per message: poses (odometry, transforms, patched filters) and clouds of particles."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, TrackError
 from smfeval.io.convention import Choice, SettledConvention, choose, settle_convention
+from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
@@ -19,12 +20,11 @@ from smfeval.io.ros.topics import (
     is_filled,
     lag_notes,
 )
-from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
 from smfeval.schema import GAUGES, ORDERS
-from smfeval.track import About, DroppedRows, GaussianTrack, Provenance, Track
+from smfeval.track import About, DroppedRows, GaussianTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 
 RECEIVE_TIMES_NOTE = (
@@ -42,78 +42,85 @@ def settle_stamps(
     return pairs[:, 0] * NANOSECONDS + pairs[:, 1], []
 
 
-@dataclass(frozen=True)
-class PoseMessages:
+@dataclass(frozen=True, kw_only=True)
+class PoseMessages(LogRows):
     """The messages of a topic as arrays; `covariance` is as the messages have it."""
 
-    name: str
-    format: str
-    stamp: Ints
+    unit = "message"
+    none_left = "{} in every message"
+
     position: Floats
     rotation: Floats
     covariance: Floats | None
     about: About
-    notes: tuple[str, ...] = ()
-    dropped: tuple[DroppedRows, ...] = ()
-    message: Ints | None = None  # place of each row in the topic; None: the rows are the messages
-
-    def where(self, row: int) -> str:
-        """The place of a row, for people."""
-        place = row if self.message is None else int(self.message[row])
-        return f"{self.name} message {place + 1}"
 
 
 def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions) -> Track:
     """Read a topic with one pose per message."""
-    rows = without_lost(read_messages(bag, topic, shape), options)
-    if rows.covariance is None or not is_filled(rows.covariance):
-        return _pose_track(rows, options)
-    own = remove_lag(rows, settle_lag(shape, options))
-    told = replace(own, notes=own.notes + _meaning_notes(shape, options))
-    return _gaussian_track(told, _message_convention(shape, options), options)
+    rows = without_lost(_read_messages(bag, topic, shape), options)
+    if rows.covariance is None:
+        return _track(rows, options)
+    if not is_filled(rows.covariance):
+        empty = f"the covariance is {describe_covariance(rows.covariance)} in all "
+        note = f"{empty}{len(rows.stamp)} messages; read as poses without uncertainty"
+        return _track(replace(rows, covariance=None).noted(note), options)
 
-
-def _message_convention(shape: MessageShape, options: ReadOptions) -> SettledConvention:
-    """ROS says what its own messages mean; the 6x6 of a patched filter is that of its state."""
-    if shape.documented:
-        implied = ("ros", ORDERS[0])
-        return settle_convention(options, implied=implied, preset_order="message_order")
-    return settle_convention(options, implied=(None, ORDERS[0]), preset_order="state_order")
+    rows = remove_lag(rows, settle_lag(shape, options))
+    rows = rows.noted(*_meaning_notes(shape, options))
+    # ROS says what its own messages mean; the 6x6 of a patched filter is that of its state
+    settled = settle_convention(
+        options,
+        implied=("ros" if shape.documented else None, ORDERS[0]),
+        preset_order="message_order" if shape.documented else "state_order",
+    )
+    return _track(rows, options, settled)
 
 
 def settle_lag(shape: MessageShape, options: ReadOptions) -> Choice:
     """By how many scans covariances are late. A preset knows that of the stock node's message."""
     preset = preset_named(options.preset)
-    by_preset = preset.lag if preset and shape.documented else None
-    lag = choose(
+    return choose(
         "lag",
         ("the option", options.lag),
-        (f"the preset {options.preset}", by_preset),
+        (f"the preset {options.preset}", preset.lag if preset and shape.documented else None),
         ("assumed", 0),
     )
-    assert lag is not None  # the last candidate decides
-    return lag
 
 
-def read_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
+def _read_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
     """All messages of a topic as arrays."""
-    name = f"{bag.path}:{topic.name}"
-    parts = _part_getter(shape)
-    taken = [(when, *parts(message)) for _, when, message in bag.messages([topic.name])]
-    received, stamps, poses, words, matrices = zip(*taken, strict=True)
+    name, world = f"{bag.path}:{topic.name}", f"{shape.header}.frame_id"
+    names = attrgetter(world, shape.body or world, shape.gauge or world)
+    matrix = attrgetter(shape.covariance or shape.header)
+    taken = [
+        (when, shape.stamp(message), shape.pose(message), names(message), matrix(message))
+        for _, when, message in bag.messages([topic.name])
+    ]
+    received, stamps, poses, frames, matrices = zip(*taken, strict=True)
     stamp, notes = settle_stamps(stamps, received)
-    about, doubts = _message_about(name, shape, words)
+    worlds, bodies, gauges = zip(*frames, strict=True)
+    gauge = common_name(name, gauges) if shape.gauge else None
+    if gauge is not None and gauge not in GAUGES:
+        known = ", ".join(GAUGES)
+        notes.append(f"the messages name the gauge {gauge!r}, which is none of {known}")
+        gauge = None
+    about = About(
+        body=common_name(name, bodies) if shape.body else None,
+        world=common_name(name, worlds),
+        gauge=gauge,
+    )
     seven = np.array(poses, dtype=np.float64)
     covariance = np.array(matrices, dtype=np.float64) if shape.covariance else None
     return PoseMessages(
         name=name,
         format=f"{bag.kind}, {topic.type_words}",
         stamp=stamp,
+        row=np.arange(len(stamp)),
         position=seven[:, :3],
         rotation=seven[:, 3:],
         covariance=None if covariance is None else covariance.reshape(-1, 6, 6),
         about=about,
-        notes=(*notes, *doubts),
+        notes=tuple(notes),
     )
 
 
@@ -123,45 +130,21 @@ def without_lost(rows: PoseMessages, options: ReadOptions) -> PoseMessages:
     if preset is None or preset.lost_variance is None or rows.covariance is None:
         return rows
     lost = (np.diagonal(rows.covariance, axis1=1, axis2=2) == preset.lost_variance).all(axis=1)
-    if not lost.any():
-        return rows
-    reason = f"{preset.name} was lost (variance {preset.lost_variance:g})"
-    if lost.all():
-        raise FormatError(f"{rows.name}: {reason} in every message")
-    left = DroppedRows(reason, int(lost.sum()), rows.where(int(np.argmax(lost))))
-    kept = np.flatnonzero(~lost)
-    return replace(
-        rows,
-        stamp=rows.stamp[kept],
-        position=rows.position[kept],
-        rotation=rows.rotation[kept],
-        covariance=rows.covariance[kept],
-        dropped=(*rows.dropped, left),
-        message=kept,
-    )
+    return rows.without(lost, f"{preset.name} was lost (variance {preset.lost_variance:g})")
 
 
 def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
     """Give each pose its own covariance where messages carry an older one."""
-    notes = rows.notes + ((lag.note,) if lag.note else ())
+    rows = rows.noted(lag.note) if lag.note else rows
     if lag.value == 0 or rows.covariance is None:
-        return replace(rows, notes=notes)
-    kept = len(rows.stamp) - lag.value
-    if kept < 1:
-        count = len(rows.stamp)
+        return rows
+    count = len(rows.stamp)
+    if count <= lag.value:
         raise FormatError(f"{rows.name}: {count} messages do not hold the covariance of any scan")
-    return replace(
-        rows,
-        stamp=rows.stamp[:kept],
-        position=rows.position[:kept],
-        rotation=rows.rotation[:kept],
-        covariance=rows.covariance[lag.value :],
-        dropped=(
-            *rows.dropped,
-            DroppedRows("no later message has its covariance", lag.value, rows.where(kept)),
-        ),
-        notes=notes + lag_notes(lag.value, lag.decided_by, rows.covariance),
-    )
+    late = np.arange(count) >= count - lag.value
+    own = rows.without(late, "no later message has its covariance")
+    own = replace(own, covariance=rows.covariance[lag.value :])
+    return own.noted(*lag_notes(lag.value, lag.decided_by, rows.covariance))
 
 
 def _meaning_notes(shape: MessageShape, options: ReadOptions) -> tuple[str, ...]:
@@ -182,72 +165,25 @@ def _meaning_notes(shape: MessageShape, options: ReadOptions) -> tuple[str, ...]
     return ()
 
 
-def _pose_track(rows: PoseMessages, options: ReadOptions) -> Track:
-    notes = rows.notes
-    if rows.covariance is not None:
-        notes += (
-            f"the covariance is {describe_covariance(rows.covariance)} in all "
-            f"{len(rows.stamp)} messages; "
-            "read as poses without uncertainty",
-        )
-    return Track(
-        rows.stamp,
-        rows.position,
-        rows.rotation,
+def _track(
+    rows: PoseMessages, options: ReadOptions, settled: SettledConvention | None = None
+) -> Track:
+    """The poses, or the beliefs where the covariance's convention is settled."""
+    arrays: list[Any] = [rows.stamp, rows.position, rows.rotation]
+    notes, convention = rows.notes, None
+    if rows.covariance is not None and settled is not None:
+        with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
+            right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
+            skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
+        arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
+        notes += health_notes(rows.covariance) + settled.notes
+        convention = settled.words
+    return (Track if convention is None else GaussianTrack)(
+        *arrays,
         about=rows.about,
-        provenance=Provenance(rows.name, rows.format, dropped=rows.dropped, notes=notes),
+        provenance=Provenance(rows.name, rows.format, convention, rows.dropped, notes),
         intake=options.intake(rows.where),
     )
-
-
-def _gaussian_track(
-    rows: PoseMessages, settled: SettledConvention, options: ReadOptions
-) -> GaussianTrack:
-    assert rows.covariance is not None  # the caller checked
-    return GaussianTrack(
-        rows.stamp,
-        rows.position,
-        rows.rotation,
-        _convert_covariance(rows.covariance, (rows.position, rows.rotation), settled),
-        about=rows.about,
-        provenance=Provenance(
-            rows.name,
-            rows.format,
-            settled.words,
-            rows.dropped,
-            rows.notes + health_notes(rows.covariance) + settled.notes,
-        ),
-        intake=options.intake(rows.where),
-    )
-
-
-def _convert_covariance(covariance: Floats, pose: se3.Pose, settled: SettledConvention) -> Floats:
-    """Right perturbation. Asymmetric ones stay as they are, so that the track can refuse them."""
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
-        right = settled.to_right(covariance, pose)
-        skew = asymmetry(covariance) > SYMMETRY_TOLERANCE
-    return np.where(skew[:, None, None], covariance, right)
-
-
-def _part_getter(shape: MessageShape) -> Callable[[Any], tuple[Any, ...]]:
-    """Stamp, pose, words (world, body, gauge) and covariance of a message of this shape."""
-    world = f"{shape.header}.frame_id"
-    words = attrgetter(world, shape.body or world, shape.gauge or world)
-    matrix = attrgetter(shape.covariance or shape.header)
-    stamp, pose = shape.stamp, shape.pose
-    return lambda message: (stamp(message), pose(message), words(message), matrix(message))
-
-
-def _message_about(name: str, shape: MessageShape, words: Sequence[Any]) -> tuple[About, list[str]]:
-    """World, body and gauge as the messages name them, and a note on a gauge we do not know."""
-    said = list(zip(*words, strict=True))
-    world = common_name(name, said[0])
-    body = common_name(name, said[1]) if shape.body else None
-    gauge = common_name(name, said[2]) if shape.gauge else None
-    if gauge is None or gauge in GAUGES:
-        return About(body=body, world=world, gauge=gauge), []
-    note = f"the messages name the gauge {gauge!r}, which is none of {', '.join(GAUGES)}"
-    return About(body=body, world=world), [note]
 
 
 def common_name(name: str, said: Sequence[str]) -> str | None:
@@ -259,3 +195,59 @@ def common_name(name: str, said: Sequence[str]) -> str | None:
             "a track has one world and one body"
         )
     return distinct[0] if distinct else None
+
+
+def read_particles(
+    bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
+) -> ParticleTrack:
+    """Read a topic with one cloud per message: PoseArray (equal weights), nav2 ParticleCloud."""
+    name = f"{bag.path}:{topic.name}"
+    frame, members = attrgetter(f"{shape.header}.frame_id"), attrgetter(shape.particles)
+    taken = [
+        (when, shape.stamp(message), frame(message), _particle_array(members(message), shape))
+        for _, when, message in bag.messages([topic.name])
+    ]
+    received, stamps, frames, clouds = zip(*taken, strict=True)
+    stamp, notes = settle_stamps(stamps, received)
+    count = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
+    full, empty = np.flatnonzero(count), np.flatnonzero(count == 0)
+    dropped: tuple[DroppedRows, ...] = ()
+    if not len(full):
+        raise FormatError(f"{name}: none of the {len(empty)} messages holds a particle")
+    if len(empty):
+        first, reason = int(empty[0]), "the message holds no particle"
+        place = f"{name} message {first + 1}"
+        if options.bad_rows == "refuse":
+            raise TrackError(reason, place=place, row=first, remedy="bad_rows")
+        dropped = (DroppedRows("no particle in the message", len(empty), place),)
+
+    offset = np.concatenate([[0], np.cumsum(count[full])])
+    particle = np.concatenate(clouds)
+
+    def where(row: int) -> str:
+        scan = int(np.searchsorted(offset, row, side="right")) - 1
+        return f"{name} message {int(full[scan]) + 1}"
+
+    return ParticleTrack(
+        stamp[full],
+        offset,
+        particle[:, :3],
+        particle[:, 3:7],
+        particle[:, 7],
+        weighted=shape.weight is not None,
+        about=About(world=common_name(name, frames)),
+        provenance=Provenance(
+            name, f"{bag.kind}, {topic.type_words}", dropped=dropped, notes=tuple(notes)
+        ),
+        intake=options.intake(where),
+    )
+
+
+def _particle_array(members: list[Any], shape: MessageShape) -> Floats:
+    """The particles of one message: x y z, quaternion xyzw, weight. (n, 8)."""
+    rows = np.ones((len(members), 8))
+    if members:
+        rows[:, :7] = list(map(shape.pose, members))
+    if members and shape.weight:
+        rows[:, 7] = list(map(attrgetter(shape.weight), members))
+    return rows

@@ -20,7 +20,7 @@ from smfeval.io.ros.bag import Bag
 from smfeval.io.ros.poses import settle_stamps
 from smfeval.io.ros.topics import KNOWN_SHAPES, TRANSFORM_STAMPED, named_topic, shape_of
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Bools, Ints
 from smfeval.maths.stamps import seconds_text
 from smfeval.track import About, DroppedRows, Provenance, Track
 
@@ -38,10 +38,6 @@ class SentTransforms:
     stamp: list[tuple[int, int]] = field(default_factory=list)
     pose: list[tuple[float, ...]] = field(default_factory=list)
     static: bool = True  # all of them came from a static topic: the latest is valid for ever
-
-    def latest(self) -> "SentTransforms":
-        """The last transform alone."""
-        return SentTransforms(self.received[-1:], self.stamp[-1:], self.pose[-1:], self.static)
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,14 @@ def read_chain(bag: Bag, options: ReadOptions) -> Track:
     """Read the poses of the child in the parent frame."""
     frames = parse_frames(options.tf or "")
     sent = read_transforms(bag, _transform_topics(bag, options))
-    links = [_read_link(bag, sent, step, options) for step in chain_steps(bag, sent, frames)]
+    steps = _steps_between(sent, frames)
+    if steps is None:
+        known = ", ".join(sorted({name for pair in sent for name in pair})) or "none"
+        raise FormatError(
+            f"{bag.path}: no chain of transforms leads from {frames[0]!r} to {frames[1]!r}; "
+            f"the frames are {known}"
+        )
+    links = [_read_link(bag, sent, step, options) for step in steps]
     leader = _sampling_link(bag, links, frames)
     stamp, dropped = _common_stamps(bag, links, leader)
     position, rotation = reduce(se3.compose, [link.pose_at(stamp) for link in links])
@@ -133,22 +136,9 @@ def static_extrinsic(bag: Bag, frames: Frames) -> se3.Pose | None:
     if not steps:
         return None
     links = [_read_link(bag, sent, step, ReadOptions()) for step in steps]
-    position, rotation = reduce(
-        se3.compose, [link.pose_at(np.zeros(1, np.int64)) for link in links]
-    )
+    at = np.zeros(1, np.int64)
+    position, rotation = reduce(se3.compose, [link.pose_at(at) for link in links])
     return position[0], rotation[0]
-
-
-def chain_steps(bag: Bag, sent: dict[Frames, SentTransforms], frames: Frames) -> list[ChainStep]:
-    """The transforms that lead from parent to child; raises where none do."""
-    steps = _steps_between(sent, frames)
-    if steps is not None:
-        return steps
-    known = ", ".join(sorted({name for pair in sent for name in pair})) or "none"
-    raise FormatError(
-        f"{bag.path}: no chain of transforms leads from {frames[0]!r} to {frames[1]!r}; "
-        f"the frames are {known}"
-    )
 
 
 def _steps_between(sent: dict[Frames, SentTransforms], frames: Frames) -> list[ChainStep] | None:
@@ -188,15 +178,17 @@ def _transform_topics(bag: Bag, options: ReadOptions) -> list[str]:
 
 
 def _read_link(
-    bag: Bag, sent: dict[Frames, SentTransforms], step: tuple[Frames, bool], options: ReadOptions
+    bag: Bag, sent: dict[Frames, SentTransforms], step: ChainStep, options: ReadOptions
 ) -> ChainLink:
+    """The transforms of a step, without those that repeat an earlier one bit for bit."""
     frames, inverted = step
-    raw = sent[frames].latest() if sent[frames].static else sent[frames]
-    name = ":".join(frames)
-    stamp, doubts = settle_stamps(raw.stamp, raw.received)
-    values = np.array(raw.pose, dtype=np.float64)
-    rows = _distinct_rows(stamp, values)
-    notes = [] if raw.static else [f"tf {name}: {doubt}" for doubt in doubts]
+    name, static = ":".join(frames), sent[frames].static
+    last = slice(-1, None) if static else slice(None)
+    stamp, doubts = settle_stamps(sent[frames].stamp[last], sent[frames].received[last])
+    values = np.array(sent[frames].pose[last], dtype=np.float64)
+    bits = np.column_stack([stamp, values.view(np.int64)])
+    rows = np.sort(np.unique(bits, axis=0, return_index=True)[1])
+    notes = [] if static else [f"tf {name}: {doubt}" for doubt in doubts]
     if len(rows) < len(stamp):
         notes.append(f"tf {name}: {len(stamp) - len(rows)} transforms repeat another; left out")
     poses = Track(
@@ -206,13 +198,7 @@ def _read_link(
         provenance=Provenance(notes=tuple(notes)),
         intake=options.intake(lambda row: f"{bag.path} tf {name} transform {rows[row] + 1}"),
     )
-    return ChainLink(name, poses, inverted, raw.static)
-
-
-def _distinct_rows(stamp: Ints, values: Floats) -> Ints:
-    """Rows without those that repeat stamp and transform of an earlier one, bit for bit."""
-    bits = np.column_stack([stamp, values.view(np.int64)])
-    return np.sort(np.unique(bits, axis=0, return_index=True)[1])
+    return ChainLink(name, poses, inverted, static)
 
 
 def _sampling_link(bag: Bag, links: list[ChainLink], frames: Frames) -> ChainLink:

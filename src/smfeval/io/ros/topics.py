@@ -95,45 +95,29 @@ def shape_of(type_name: str | None, definitions: Definitions) -> MessageShape | 
 
 
 def _shape_by_structure(fields: Fields) -> MessageShape | None:
-    header = _first_field(fields, lambda kind: _is_named(kind, "std_msgs/msg/Header"))
+    by_type = {kind: name for name, kind in reversed(fields)}  # the first field of each type
+    header = by_type.get((Nodetype.NAME, "std_msgs/msg/Header"))
     if header is None:
         return None
     if {name for name, _ in fields} >= FIX_FIELDS:
         return MessageShape("fixes", header, covariance="position_covariance")
-    frames = {"body": _text_field(fields, "child_frame_id"), "gauge": _text_field(fields, "gauge")}
-    both = _first_field(fields, lambda kind: _is_named(kind, POSE_WITH_COVARIANCE))
-    bare = _first_field(fields, lambda kind: _is_named(kind, POSE))
-    matrix = _first_field(fields, _is_matrix)
-    if matrix is not None and (both or bare) is not None:
-        pose = bare or f"{both}.pose"
-        return _pose_shape(pose, header=header, covariance=matrix, documented=False, **frames)
-    if both is not None:
-        return _pose_shape(f"{both}.pose", header=header, covariance=f"{both}.covariance", **frames)
-    return None
-
-
-def _pose_shape(pose: str, **parts: Any) -> MessageShape:
+    both = by_type.get((Nodetype.NAME, POSE_WITH_COVARIANCE))
+    bare = by_type.get((Nodetype.NAME, POSE))
+    matrix = by_type.get((Nodetype.ARRAY, ((Nodetype.BASE, ("float64", 0)), 36)))
+    if both is None and (bare is None or matrix is None):
+        return None
+    pose = bare if matrix is not None and bare is not None else f"{both}.pose"
+    texts = [name for name, kind in fields if kind == (Nodetype.BASE, ("string", 0))]
     return MessageShape(
-        "poses", position=f"{pose}.position", rotation=f"{pose}.orientation", **parts
+        "poses",
+        header,
+        f"{pose}.position",
+        f"{pose}.orientation",
+        covariance=matrix or f"{both}.covariance",
+        body="child_frame_id" if "child_frame_id" in texts else None,
+        gauge="gauge" if "gauge" in texts else None,
+        documented=matrix is None,
     )
-
-
-def _first_field(fields: Fields, fits: Callable[[Any], bool]) -> str | None:
-    return next((name for name, kind in fields if fits(kind)), None)
-
-
-def _text_field(fields: Fields, wanted: str) -> str | None:
-    is_text = (wanted, (Nodetype.BASE, ("string", 0)))
-    return wanted if is_text in fields else None
-
-
-def _is_named(kind: Any, type_name: str) -> bool:
-    return bool(kind == (Nodetype.NAME, type_name))
-
-
-def _is_matrix(kind: Any) -> bool:
-    """A float64[36]."""
-    return bool(kind == (Nodetype.ARRAY, ((Nodetype.BASE, ("float64", 0)), 36)))
 
 
 UNKNOWN_MARK = -1.0  # ROS drivers write this where they have no covariance

@@ -55,7 +55,7 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
         _write_folder(content, path)
     else:
         with replacing(path) as temporary:
-            (_write_ros1 if ending == ROS1 else _write_file)(content, temporary, ending)
+            _write_file(content, temporary, ending)
     return (path,)
 
 
@@ -85,46 +85,35 @@ def _write_folder(content: TopicContent, path: Path) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:
             folder = Path(scratch) / path.name
-            _write_ros2(content, folder, MCAP)
+            _write_bag(content, folder, MCAP)
             folder.rename(path)
     except OSError as error:
         raise unwritable(path, error) from error
 
 
 def _write_file(content: TopicContent, target: Path, ending: str) -> None:
-    """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
+    """The writer of ROS 2 makes a folder with the bag in it, which is whole without the rest."""
     with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
-        folder = Path(scratch) / "bag"
-        _write_ros2(content, folder, ending)
-        shutil.move(folder / f"bag{ending}", target)
+        made = Path(scratch) / (f"bag{ROS1}" if ending == ROS1 else "bag")
+        _write_bag(content, made, ending)
+        shutil.move(made if ending == ROS1 else made / f"bag{ending}", target)
 
 
-def _write_ros2(content: TopicContent, folder: Path, ending: str) -> None:
-    from rosbags.rosbag2 import StoragePlugin, Writer  # noqa: PLC0415  slow to import
+def _write_bag(content: TopicContent, target: Path, ending: str) -> None:
+    from rosbags import rosbag1, rosbag2  # noqa: PLC0415  slow to import
     from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
 
-    store, name = get_typestore(Stores.ROS2_HUMBLE), content.type
-    plugin = StoragePlugin.MCAP if ending == MCAP else StoragePlugin.SQLITE3
-    with Writer(folder, version=9, storage_plugin=plugin) as writer:
-        connection = writer.add_connection(content.topic, name, typestore=store)
+    store = get_typestore(Stores.ROS1_NOETIC if ending == ROS1 else Stores.ROS2_HUMBLE)
+    serialize = store.serialize_ros1 if ending == ROS1 else store.serialize_cdr
+    kinds = rosbag2.StoragePlugin
+    plugin = kinds.MCAP if ending == MCAP else kinds.SQLITE3
+    ros2 = partial(rosbag2.Writer, version=9, storage_plugin=plugin)
+    make: Callable[[Path], Any] = rosbag1.Writer if ending == ROS1 else ros2
+    with make(target) as writer:
+        connection = writer.add_connection(content.topic, content.type, typestore=store)
         for done, (stamp, message) in enumerate(content.messages(store), start=1):
-            writer.write(connection, stamp, store.serialize_cdr(message, name))
+            writer.write(connection, stamp, serialize(message, content.type))
             report(done, content.count)
-
-
-def _write_ros1(content: TopicContent, target: Path, ending: str) -> None:
-    from rosbags.rosbag1 import Writer  # noqa: PLC0415  slow to import
-    from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
-
-    store, name = get_typestore(Stores.ROS1_NOETIC), content.type
-    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
-        bag = Path(scratch) / f"bag{ending}"
-        with Writer(bag) as writer:
-            connection = writer.add_connection(content.topic, name, typestore=store)
-            for done, (stamp, message) in enumerate(content.messages(store), start=1):
-                writer.write(connection, stamp, store.serialize_ros1(message, name))
-                report(done, content.count)
-        shutil.move(bag, target)
 
 
 def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:
@@ -167,17 +156,14 @@ def _fixes(track: GeodeticTrack, frame: str, store: Any) -> Iterator[tuple[int, 
     known = UNKNOWN_COVARIANCE if track.covariance is None else KNOWN_COVARIANCE
     for row, stamp in enumerate(track.stamp.tolist()):
         latitude, longitude, height = track.llh[row].tolist()
-        yield (
-            stamp,
-            fix(
-                header=_header(store, stamp, frame, row),
-                status=found,
-                latitude=latitude,
-                longitude=longitude,
-                altitude=height,
-                position_covariance=nothing
-                if track.covariance is None
-                else track.covariance[row].reshape(9),
-                position_covariance_type=known,
-            ),
+        own = nothing if track.covariance is None else track.covariance[row].reshape(9)
+        message = fix(
+            header=_header(store, stamp, frame, row),
+            status=found,
+            latitude=latitude,
+            longitude=longitude,
+            altitude=height,
+            position_covariance=own,
+            position_covariance_type=known,
         )
+        yield stamp, message
