@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     )
     from smfeval.evaluation import Evaluation, Options
     from smfeval.io import read, write
-    from smfeval.io.corrections import read_correction
-    from smfeval.io.documents import SavedResult, load
+    from smfeval.io.documents import SavedResult, load, read_correction
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.gtsam_marginals import from_gtsam
     from smfeval.io.innovations import read_innovations, write_innovations
@@ -126,7 +125,7 @@ _HOMES = {
     "pair": "smfeval.verbs",
     "paired_interval": "smfeval.summarise.interval",
     "read": "smfeval.io",
-    "read_correction": "smfeval.io.corrections",
+    "read_correction": "smfeval.io.documents",
     "read_extrinsic": "smfeval.io.extrinsic",
     "read_innovations": "smfeval.io.innovations",
     "study": "smfeval.verbs",

@@ -200,7 +200,7 @@ def calibrate(
         Options of `smfeval score` by the names of their flags, and how to read tracks.
     """
     from smfeval import calibration  # noqa: PLC0415  only where asked for
-    from smfeval.io.corrections import read_telemetry_columns, with_version  # noqa: PLC0415
+    from smfeval.io.documents import read_telemetry_columns, with_version  # noqa: PLC0415
 
     sources = [*train, *on]
     if not all(isinstance(each, tuple | list) and len(each) == 2 for each in sources):
@@ -344,7 +344,7 @@ def _read_against(
     truth = _track(reference, given.reference)
     beliefs = [read_beside(each, truth, given.reading) for each in estimates]
     if correction is not None:
-        from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
+        from smfeval.io.documents import correct_track  # noqa: PLC0415  only where asked for
 
         beliefs = [correct_track(each, *correction) for each in beliefs]
     if options.extrinsic is not None:

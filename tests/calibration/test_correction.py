@@ -9,7 +9,7 @@ import pytest
 from smfeval import ConventionError, FormatError, OptionError, TrackError
 from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, TelemetryTerm
 from smfeval.io import read, write
-from smfeval.io.corrections import read_correction, read_telemetry_columns, write_correction
+from smfeval.io.documents import read_correction, read_telemetry_columns, write_correction
 from smfeval.maths import so3
 from smfeval.show.calibration import noise_line
 from smfeval.track import CrossCovariance, Track

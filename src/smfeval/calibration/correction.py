@@ -242,7 +242,7 @@ class Correction:
 
     def save(self, path: str) -> None:
         """Write it as JSON or YAML; `smfeval.read_correction` reads it."""
-        import_module("smfeval.io.corrections").write_correction(self, path)
+        import_module("smfeval.io.documents").write_correction(self, path)
 
     @property
     def noise(self) -> MeasurementNoise | None:

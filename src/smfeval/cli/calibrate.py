@@ -12,7 +12,7 @@ from smfeval.cli.outputs import check_outputs
 from smfeval.cli.progress import progress
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import read, write
-from smfeval.io.corrections import check_correction_name, read_telemetry_columns, write_correction
+from smfeval.io.documents import check_correction_name, read_telemetry_columns, write_correction
 from smfeval.show import calibration as show
 from smfeval.show.render import json_text
 from smfeval.verbs import calibrate, files_read

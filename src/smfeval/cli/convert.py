@@ -104,7 +104,7 @@ def _correct(track: AnyTrack, chosen: argparse.Namespace) -> AnyTrack:
         if chosen.telemetry is not None:
             raise OptionError("--telemetry means nothing without --calibration")
         return track
-    from smfeval.io.corrections import correct_track  # noqa: PLC0415  only where asked for
+    from smfeval.io.documents import correct_track  # noqa: PLC0415  only where asked for
 
     return correct_track(track, chosen.calibration, chosen.telemetry)
 

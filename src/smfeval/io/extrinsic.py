@@ -14,7 +14,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.remote import local_path
-from smfeval.io.source import YAML_BYTES, exists, read_small, refuse_aliases
+from smfeval.io.source import exists, read_json_or_yaml
 from smfeval.io.text_reader import NUMBER
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats
@@ -54,7 +54,12 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
     parts = str(source).split(",")
     if len(parts) > 1 and not exists(Path(source)):
         return _parse_pose(str(source), parts)
-    fields = _read_fields(local_path(source))
+    path = local_path(source)
+    fields = read_json_or_yaml(
+        path, scalars=_number_or_text, parse_int=float, object_pairs_hook=_unique_keys
+    )
+    if not isinstance(fields, dict):
+        raise FormatError(f'{path}: an extrinsic is {{"R": [9 numbers], "t": [3 numbers]}}')
     translation = _number_array(source, fields, "t", 3)
     _refuse_far(str(source), translation)
     rotation = _number_array(source, fields, "R", 9).reshape(3, 3)
@@ -64,8 +69,8 @@ def read_extrinsic(source: str | Path) -> se3.Pose:
 
 
 def _parse_pose(source: str, parts: list[str]) -> se3.Pose:
-    numbers = [_parse_number(part.strip()) for part in parts]
-    if len(numbers) != 7 or any(number is None for number in numbers):
+    numbers = [_number_or_text(part.strip()) for part in parts]
+    if len(numbers) != 7 or any(isinstance(number, str) for number in numbers):
         raise FormatError(f"extrinsic {source!r}: seven numbers are needed: x,y,z,qx,qy,qz,qw")
     values = np.array(numbers, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -85,20 +90,6 @@ def _refuse_far(source: str, translation: Floats) -> None:
         raise FormatError(f"{source}: bodies that move together are not {limit} m apart")
 
 
-def _read_fields(path: Path) -> dict[str, Any]:
-    """The fields of a file; what it writes as a number is a float, all else is text or None."""
-    import json  # noqa: PLC0415  only for extrinsics in files
-
-    text = read_small(path, YAML_BYTES).decode("utf-8", errors="replace")
-    try:
-        fields = json.loads(text, parse_int=float, object_pairs_hook=_unique_keys)
-    except (ValueError, RecursionError):
-        fields = _parse_yaml(path, text)
-    if not isinstance(fields, dict):
-        raise FormatError(f'{path}: an extrinsic is {{"R": [9 numbers], "t": [3 numbers]}}')
-    return fields
-
-
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """What JSON leaves open: a repeated key is an error (YAML, tried next, says which)."""
     if len(dict(pairs)) != len(pairs):
@@ -106,37 +97,16 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _parse_yaml(path: Path, text: str) -> Any:
-    """YAML in which every scalar is text, turned into numbers by our own rule."""
-    from ruamel.yaml import YAML  # noqa: PLC0415  only needed for extrinsics
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-
-    refuse_aliases(path, text)
-    try:
-        return _convert_numbers(YAML(typ="base").load(text))
-    except (YAMLError, ValueError, RecursionError) as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
-
-
-def _convert_numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _convert_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_convert_numbers(inner) for inner in value]
-    number = _parse_number(value) if isinstance(value, str) else None
-    return value if number is None else number
-
-
-def _parse_number(word: str) -> float | None:
-    """The number that a word is, or None; `.nan` and `.inf` are YAML's."""
+def _number_or_text(word: str) -> float | str:
+    """The number that a word is, or the word; `.nan` and `.inf` are YAML's."""
     if NUMBER.fullmatch(word.encode(errors="replace")):
         return float(word)
-    return float(word.replace(".", "")) if YAML_NOT_FINITE.fullmatch(word) else None
+    return float(word.replace(".", "")) if YAML_NOT_FINITE.fullmatch(word) else word
 
 
 def _number_array(source: str | Path, fields: dict[str, Any], key: str, count: int) -> Floats:
-    numbers = list(_flatten(fields.get(key, [])))
+    """The numbers of a field, which may stand in lists within lists."""
+    numbers = _flatten(fields.get(key, []))
     if not numbers:
         raise FormatError(f"{source}: {key} with {count} numbers is needed")
     for each in numbers:

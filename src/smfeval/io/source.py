@@ -30,7 +30,7 @@ HEADER_BYTES = 4_000_000  # comments and blank lines before the first row
 LINE_BYTES = 2**20  # of one line; no row of numbers is longer
 LIMIT_BYTES = 4_000_000_000  # of the data in one file, once they are unpacked; see `--limit`
 TABLE_FACTOR = 8  # bytes in memory for a byte of a text table that is no track
-YAML_BYTES = 64_000  # of an extrinsic; our YAML parser takes a second for so much
+YAML_BYTES = 64_000  # of an extrinsic or a correction; our YAML parser takes a second for so much
 METADATA_BYTES = 16_000_000  # of the metadata.yaml of a bag
 COPIED_BYTES = 2**20  # of standard input at a time
 LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
@@ -258,6 +258,42 @@ def refuse_aliases(path: Path, text: str) -> None:
         return  # the parser will say what is wrong
     if found:
         raise FormatError(f"{path}: the YAML has an alias (*); write the values out")
+
+
+def read_json_or_yaml(
+    path: Path, *, scalars: Callable[[str], Any] | None = None, **json_options: Any
+) -> Any:
+    """The content of a small file of JSON, or else of YAML; `scalars` makes values of YAML's text.
+
+    Without it YAML's own rules do.
+    """
+    import json  # noqa: PLC0415  tracks do not need it
+
+    text = read_small(path, YAML_BYTES).decode("utf-8", errors="replace")
+    try:
+        return json.loads(text, **json_options)
+    except (ValueError, RecursionError):
+        pass
+    from ruamel.yaml import YAML  # noqa: PLC0415  only for files that need it
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+    refuse_aliases(path, text)
+    try:
+        if scalars is None:
+            return YAML(typ="safe", pure=True).load(text)
+        return _map_text(YAML(typ="base").load(text), scalars)
+    except (YAMLError, ValueError, RecursionError) as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
+
+
+def _map_text(value: Any, function: Callable[[str], Any]) -> Any:
+    """A function of every text in lists and mappings."""
+    if isinstance(value, dict):
+        return {key: _map_text(inner, function) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_map_text(inner, function) for inner in value]
+    return function(value) if isinstance(value, str) else value
 
 
 def is_binary(data: bytes) -> bool:

@@ -71,9 +71,8 @@ def _stamps(frame: pl.DataFrame, path: Path) -> tuple[Ints, Bools]:
     if name == "stamp" and not frame[name].dtype.is_integer():
         raise FormatError(f"{path}: stamp is whole nanoseconds; call seconds stamp_s")
     if name == "stamp":
-        return frame[name].fill_null(0).to_numpy().astype(np.int64), ~frame[
-            name
-        ].is_null().to_numpy()
+        there = ~frame[name].is_null().to_numpy()
+        return frame[name].fill_null(0).to_numpy().astype(np.int64), there
     seconds = _numbers(frame, name, path)
     good = np.isfinite(seconds)
     whole = np.floor(np.where(good, seconds, 0.0))  # apart from the fraction: exact to 1e-7 s
