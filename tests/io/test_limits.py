@@ -10,6 +10,7 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import read, text_reader, write
+from smfeval.io.documents import read_telemetry_columns
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.innovations import read_innovations
 from smfeval.io.options import ReadOptions
@@ -21,7 +22,7 @@ from smfeval.io.source import (
     read_head,
     reading_limit,
 )
-from smfeval.io.telemetry import read_telemetry_columns, read_telemetry_table
+from smfeval.io.telemetry import read_telemetry_table
 from smfeval.studies.plan_file import DEPTH, PLAN_BYTES, read_plan, read_toml
 from support.beliefs import gaussian, poses
 from support.commands import refused, run
