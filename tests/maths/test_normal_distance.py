@@ -86,8 +86,14 @@ BELIEFS = {  # variances (the last d), axis of the error (None: all), its size, 
 }
 
 
-@pytest.mark.parametrize("beta", [0.1, 1.0, 1.9])
-@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("d", "beta"),
+    [
+        *((d, 1.0) for d in (1, 2, 3)),
+        *((3, beta) for beta in (0.1, 1.9)),
+        *(pytest.param(d, beta, marks=pytest.mark.slow) for d in (1, 2) for beta in (0.1, 1.9)),
+    ],
+)
 @pytest.mark.parametrize("belief", BELIEFS)
 def test_score_agrees_with_high_precision_quadrature_in_the_eigenbasis(
     belief: str, d: int, beta: float

@@ -56,7 +56,7 @@ def test_a_task_says_what_evaluate_says(tmp_path):
     assert result.scored_under == alone.claim.how == "after a fit"
     assert (result.withheld, result.comparable) == (None, alone.comparable)
     assert result.at_least == alone.verdict.at_least
-    assert (result.scans, result.scored) == (200, 200)
+    assert (result.scans, result.scored) == (100, 100)
     np.testing.assert_array_equal(frame["energy"], alone.position.series["energy"])
 
 
@@ -92,7 +92,7 @@ def test_a_pair_says_what_compare_pair_says(tmp_path):
     result = evaluate_pair(task)
     alone = compare_pair(read(task.first.source), read(task.second.source))
     assert (result.k_pair, result.nees_median) == (alone.k, alone.nees_median)
-    assert (result.matched, result.verdict, result.failure) == (200, alone.claim.label, None)
+    assert (result.matched, result.verdict, result.failure) == (100, alone.claim.label, None)
 
 
 def checked_pair(tmp_path):
@@ -195,7 +195,7 @@ def test_no_result_names_a_folder_of_the_machine(tmp_path):
     path.write_text(f"{path.read_text()}{first}\n")
     kept = replace(task, reference=Input(str(path), (*BODY, ("duplicates", "first"))))
     result, _ = evaluate_task(kept)
-    assert len(twice) == 200
+    assert len(twice) == 100
     assert any("00.tum" in note for note in result.notes), result.notes
     assert str(tmp_path) not in " ".join(result.notes)
 
@@ -271,7 +271,7 @@ sys.path.insert(0, {tests!r})
 from pathlib import Path
 from smfeval.studies.run import run_tasks as run
 from support.study_plans import quick, tasks_of
-plan = quick(Path({folder!r}), tracks=30)
+plan = quick(Path({folder!r}), tracks=12)
 run(plan, tasks_of(plan), workers=2)
 """
 
@@ -292,12 +292,12 @@ def test_a_run_that_was_cut_goes_on_where_it_stopped(how, tmp_path):
     assert not [each for each in workers if each.is_running()]
 
     known = len(list(kept.glob("*/*.json")))
-    assert 4 <= known < 60
-    plan = quick(folder, tracks=30)  # the same files again
+    assert 4 <= known < 24
+    plan = quick(folder, tracks=12)  # the same files again
     ran = run_tasks(plan, tasks_of(plan), workers=1)
     assert ran.cached == known
-    assert [each.failure for each in ran.results] == [None] * 60
-    assert pl.read_parquet(plan.output / "tasks.parquet").height == 60
+    assert [each.failure for each in ran.results] == [None] * 24
+    assert pl.read_parquet(plan.output / "tasks.parquet").height == 24
 
 
 def _wait_until(condition, started: subprocess.Popen) -> None:

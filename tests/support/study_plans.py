@@ -29,7 +29,7 @@ BODY = (("body", "imu"),)
 PLAIN = Options(intervals=Intervals(None))  # quick: no intervals
 
 
-def made_study(folder: Path, *, tracks: int = 3, scans: int = 200) -> Plan:
+def made_study(folder: Path, *, tracks: int = 3, scans: int = 100) -> Plan:
     """Files of two estimators on some tracks, and the plan that names them."""
     rng = np.random.default_rng(7)
     names = [f"{i:02d}" for i in range(tracks)]
