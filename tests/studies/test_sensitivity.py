@@ -13,7 +13,7 @@ from smfeval.compare.sensitivity import Alternative
 from smfeval.show.study import csv, document, markdown, terminal
 from smfeval.studies.find import find_tasks
 from smfeval.studies.run import run_study
-from smfeval.studies.sensitivity import sensitivity_section, verdict_moves
+from smfeval.studies.tables import sensitivity_sections, verdict_moves
 from smfeval.studies.task import evaluate_task
 from support.study_plans import made_study
 
@@ -105,7 +105,7 @@ def test_verdicts_that_move_are_counted_over_runs(tmp_path):
     assert gauge.sentence == (
         "honest, gauge none: 1 of 2 verdicts move (consistent to overconfident: 1)"
     )
-    section = sensitivity_section(asked(tmp_path / "b"), made)
+    (section,) = sensitivity_sections(asked(tmp_path / "b"), made, ())
     assert [column.metric for column in section.columns] == [
         "k", "k, gauge none", "k, clock +10 ms",
     ]  # fmt: skip

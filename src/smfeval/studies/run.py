@@ -25,7 +25,6 @@ from smfeval.studies.result import (
     intern_texts,
     is_failure,
 )
-from smfeval.studies.sensitivity import pair_sensitivity_section, sensitivity_section
 from smfeval.studies.store import (
     link_scans,
     remove_other_scans,
@@ -33,7 +32,7 @@ from smfeval.studies.store import (
     write_pairs,
     write_tasks,
 )
-from smfeval.studies.tables import pair_sections, sections
+from smfeval.studies.tables import pair_sections, sections, sensitivity_sections
 from smfeval.studies.task import PairTask, Task, TaskOutcome, load_or_evaluate
 from smfeval.studies.workers import do_tasks
 
@@ -113,7 +112,6 @@ def run_study(
     results = with_gaps(plan, ran.results, found.missing)
     write_tasks(results, plan.output)
     compared = tuple(each for each in ran.pair_results if not each.without_covariance)
-    moved = sensitivity_section(plan, results), pair_sensitivity_section(plan, compared)
     study = Study(
         plan=plan,
         results=results,
@@ -121,7 +119,7 @@ def run_study(
         sections=sections(plan, results),
         pair_sections=pair_sections(plan, results, compared),
         notes=(*found.notes, *gauge_notes, *left_out_notes(plan, ran.pair_results)),
-        sensitivity=tuple(section for section in moved if section is not None),
+        sensitivity=sensitivity_sections(plan, results, compared),
         monte_carlo=repeated_runs(plan, results),
     )
     return StudyRun(study, ran.cached, ran.removed)

@@ -1,6 +1,11 @@
-"""Results over tracks: a section per group, then over all, then on converged tracks only."""
+"""Results over tracks: a section per group, then over all, then on converged tracks only.
 
-from collections import defaultdict
+Where every run is scored again with one choice made otherwise (`compare.sensitivity`: gauge, clock,
+reference), a section tells how k moves: each alternative has the median of k with its interval,
+beside that of the plan on all tracks, and the verdicts that differ from the plan's are counted.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +16,6 @@ from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
 from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
-from smfeval.judge.evidence import TrackEvidence
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
@@ -21,13 +25,26 @@ from smfeval.summarise.numbers import NUMBERS, metrics
 
 OPPOSED, OPPOSED_P = "opposed", "opposed_p"  # no columns: the hypothesis is counted from them
 UNREFERENCED = ("k_pair", "nees_median")  # columns of pairs that need no reference
-RunNumber = tuple[str, str, Number]  # (name of the row, track, number of one run)
-RunOutcome = tuple[str, str, str | None]  # (name of the row, track, failure of one run)
+OF_ERRORS = ("mae", "rmse")  # metrics of the mean alone: a fit changes no claim about it
+WIN_NOTES = {
+    "k": ("k: who is closest to 1 wins, as a ratio, track by track",),
+    "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
+}
+ABSORBED = (
+    "the fit can absorb what is claimed (how errors of different scans move together is not known, "
+    "and the errors lie within what the claim allows)"
+)
+NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
+ONE_SIDED = (
+    "after a fit k is one-sided where it is not known how errors of different scans move together"
+)
+ALL_TRACKS = "all"
+ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "all"
 
 
 @dataclass(frozen=True)
 class Board:
-    """One metric: a value per row and track."""
+    """One metric: a value per row and track, the median over runs."""
 
     metric: str
     unit: str
@@ -48,7 +65,7 @@ class Boards:
     tracks: tuple[str, ...]
     metrics: tuple[Board, ...]
     runs: Ints  # good ones
-    failed_runs: Ints  # runs
+    failed_runs: Ints
     converged: Bools
     absorbed: Bools  # a fit can have absorbed what is claimed (`TaskResult.comparable`)
 
@@ -63,234 +80,77 @@ class Boards:
         found = [~np.isnan(board.values).all(axis=0) for board in self.metrics]
         return int(np.any(found, axis=0).sum()) if found else 0
 
-    def on_tracks(self, tracks: Ints) -> "Boards":
-        """The same on some tracks. (m,) places."""
+    def on_tracks(self, places: Ints) -> "Boards":
+        """All of it on some tracks. (m,) places."""
         return Boards(
-            names=self.names,
-            tracks=tuple(self.tracks[i] for i in tracks),
-            metrics=tuple(
-                replace(b, values=b.values[:, tracks], nan_runs=b.nan_runs[:, tracks])
+            self.names,
+            tuple(self.tracks[i] for i in places),
+            tuple(
+                replace(b, values=b.values[:, places], nan_runs=b.nan_runs[:, places])
                 for b in self.metrics
             ),
-            runs=self.runs[:, tracks],
-            failed_runs=self.failed_runs[:, tracks],
-            converged=self.converged[:, tracks],
-            absorbed=self.absorbed[:, tracks],
+            self.runs[:, places],
+            self.failed_runs[:, places],
+            self.converged[:, places],
+            self.absorbed[:, places],
         )
 
     def converged_only(self) -> "Boards":
-        """The same without the values of those that diverged."""
-        kept = (np.where(self.converged, b.values, np.nan) for b in self.metrics)
-        metrics = zip(self.metrics, kept, strict=True)
-        return replace(self, metrics=tuple(replace(b, values=v) for b, v in metrics))
+        """All of it without the values of those that diverged."""
+        kept = (replace(b, values=np.where(self.converged, b.values, np.nan)) for b in self.metrics)
+        return replace(self, metrics=tuple(kept))
 
 
 def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
-    """Values of the estimators."""
+    """Values of the estimators; one has converged where its mean error is small."""
     names = tuple(each.name for each in plan.estimators)
-    tracks = tuple(each.name for each in plan.tracks)
-    by_metric: dict[str, list[RunNumber]] = {metric: [] for metric in metrics()}
-    for each in results:
-        for metric, number in each.numbers if each.failure is None else ():
-            by_metric[metric].append((each.estimator, each.track, number))
-    boards = {
-        metric: median_board(metric, names, tracks, found) for metric, found in by_metric.items()
-    }
-    runs, failed = count_runs(names, tracks, ((r.estimator, r.track, r.failure) for r in results))
-    converged = (runs > 0) & (boards["mae"].values <= plan.diverged_m)  # NaN is not converged
-    filled = tuple(each for each in boards.values() if not each.empty)
-    absorbed = np.zeros(runs.shape, dtype=np.bool_)
-    row, place = _index(names), _index(tracks)
-    for each in results:
-        absorbed[row[each.estimator], place[each.track]] |= not each.comparable
-    return Boards(names, tracks, filled, runs, failed, converged, absorbed)
+    boards = _boards(results, names, tuple(track.name for track in plan.tracks), metrics())
+    mae = next(board.values for board in boards.metrics if board.metric == "mae")
+    return replace(
+        boards,
+        metrics=tuple(board for board in boards.metrics if not board.empty),
+        converged=boards.has_runs & (mae <= plan.diverged_m),  # NaN is not converged
+    )
 
 
 def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
     """Values of the pairs; a pair has converged where both of it have, `alone`."""
-    label = {(each.a, each.b): each.name for each in results}
-    names, tracks = tuple(label.values()), alone.tracks
-
-    def of(metric: str) -> Board:
-        numbers = ((label[r.a, r.b], r.track, getattr(r, metric)) for r in results)
-        return median_board(metric, names, tracks, (row for row in numbers if row[2] is not None))
-
-    outcomes = ((label[r.a, r.b], r.track, r.failure) for r in results)
-    runs, failed = count_runs(names, tracks, outcomes)
-    row = {name: i for i, name in enumerate(alone.names)}
-    a, b = ([row[pair[side]] for pair in label] for side in (0, 1))
-    converged = alone.converged[a] & alone.converged[b]
-    boards = (of(metric) for metric in PAIR_NUMBERS)
-    values = tuple(each for each in boards if not each.empty or each.metric in UNREFERENCED)
-    nothing = np.zeros_like(converged)
-    return Boards(names, tracks, values, runs, failed, converged, nothing)
+    both = {each.name: (each.a, each.b) for each in results}
+    boards = _boards(results, tuple(both), alone.tracks, PAIR_NUMBERS)
+    a, b = ([alone.names.index(pair[side]) for pair in both.values()] for side in (0, 1))
+    kept = (each for each in boards.metrics if not each.empty or each.metric in UNREFERENCED)
+    return replace(boards, metrics=tuple(kept), converged=alone.converged[a] & alone.converged[b])
 
 
-def median_board(
-    metric: str, names: tuple[str, ...], tracks: tuple[str, ...], found: Iterable[RunNumber]
-) -> Board:
-    """Median over the runs of each row on each track."""
-    row, place = _index(names), _index(tracks)
-    runs: dict[tuple[int, int], list[float]] = defaultdict(list)
-    values, unit = np.full((len(names), len(tracks)), np.nan), ""
-    no_number = np.zeros(values.shape, dtype=np.int64)
-    for name, track, number in found:
-        where, unit = (row[name], place[track]), number.unit
-        if np.isnan(number.value):
-            no_number[where] += 1
-        else:
-            runs[where].append(number.value)
-    for where, numbers in runs.items():
-        values[where] = np.median(numbers)
-    return Board(metric, unit, values, no_number)
+def _boards(
+    results: Sequence[TaskResult | PairResult],
+    names: tuple[str, ...],
+    tracks: tuple[str, ...],
+    metrics: Iterable[str],
+) -> Boards:
+    """Medians over the runs of each row on each track, and what became of the runs."""
+    row, place = ({name: i for i, name in enumerate(listed)} for listed in (names, tracks))
+    shape = len(names), len(tracks)
+    runs, absorbed = np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.bool_)
+    cells: dict[str, dict[tuple[int, int], list[Number]]] = {m: defaultdict(list) for m in metrics}
+    for each in results:
+        where = row[each.name], place[each.track]
+        runs[int(each.failure is not None)][where] += 1
+        absorbed[where] |= isinstance(each, TaskResult) and not each.comparable
+        for metric, number in dict(each.numbers).items():
+            if number is not None:
+                cells[metric][where].append(number)
 
-
-def count_runs(
-    names: tuple[str, ...], tracks: tuple[str, ...], outcomes: Iterable[RunOutcome]
-) -> tuple[Ints, Ints]:
-    """Good and failed runs of each row on each track. (names, tracks) both."""
-    row, place = _index(names), _index(tracks)
-    count = np.zeros((2, len(names), len(tracks)), dtype=np.int64)
-    for name, track, failure in outcomes:
-        count[int(failure is not None), row[name], place[track]] += 1
-    return count[0], count[1]
-
-
-def _index(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: i for i, name in enumerate(names)}
-
-
-WIN_NOTES = {
-    "k": ("k: who is closest to 1 wins, as a ratio, track by track",),
-    "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
-}
-
-
-def section_notes(plan: Plan, boards: Boards, *, converged_only: bool) -> tuple[str, ...]:
-    """Of a table of estimators; `boards` are those of all its tracks."""
-    return (
-        _median_note(plan),
-        _bold_note(plan),
-        *(_convergence_notes(plan, boards) if converged_only else ()),
-        *_failed_run_notes(boards),
-        *_nan_notes(boards),
-        *_relative_notes(plan, boards),
-    )
-
-
-def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
-    """Of a table of pairs; `boards` are those of the tracks on which both converge."""
-    return (
-        _median_note(plan),
-        "k_pair > 1 proves that at least one of the two understates its errors; k_pair <= 1 proves "
-        "nothing; only tracks on which both converge count (by their errors against the reference)",
-        *_checked_notes(boards),
-        *_nan_notes(boards),
-    )
-
-
-def _checked_notes(boards: Boards) -> tuple[str, ...]:
-    """What the reference adds, where it could be held against a pair."""
-    if all(board.metric != OPPOSED for board in boards.metrics):
-        return ()
-    return (
-        "k_pair by ref.: of the same scans, each of the two aligned to the reference instead of to "
-        "each other, under the covariances as reported; k_pair is a bound where errors are not "
-        "opposed, and chance makes independent errors opposed on "
-        f"{words.share(REFUTED)} of tracks as judged here",
-    )
-
-
-def _median_note(plan: Plan) -> str:
-    level = plan.options.intervals.level
-    return (
-        f"median over tracks [{words.level(level)} interval from resampling tracks: exact "
-        f"bootstrap distribution, expanded percentiles; none below {fewest_for_median(level)} "
-        "tracks]; a track with "
-        "several runs counts once, by their median"
-    )
-
-
-def _pooled_notes(pooled: Sequence[PooledK]) -> tuple[str, ...]:
-    """What the verdicts over the tracks rest on."""
-    if not pooled:
-        return ()
-    return (
-        "verdict over the study: k of each track, two-sided, is pooled as log k with its standard "
-        "error and a variance between tracks (Paule-Mandel; interval of Hartung-Knapp, none below "
-        f"{FEWEST_TRACKS} tracks); or more tracks are overconfident, each by itself, than happens "
-        f"to an honest estimator in {words.share(COUNT_DOUBT)} of studies; or what the kindest "
-        "fits leave is, over all tracks, beyond what any correlation inside a track explains",
-    )
-
-
-def _bold_note(plan: Plan) -> str:
-    if not plan.contenders:
-        return "every estimator is a baseline: nobody competes"
-    return (
-        "bold: the best contender (least median loss) and every one that it was tested against and "
-        "does not significantly beat: Wilcoxon signed-rank test over shared tracks, zeros after "
-        f"Pratt, Holm over all pairs of contenders of a metric at {words.exact(LEVEL)}; fewer "
-        f"than {FEWEST} "
-        "shared tracks that differ are not tested, and who was not tested is not bold; a track "
-        "that one has no value on and another has counts as lost in the choice of the best"
-    )
-
-
-def _convergence_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
-    """What was left out; where nothing was, the table repeats the other."""
-    limit = (
-        "left out: tracks of an estimator whose MAE there is above "
-        f"{words.exact(plan.diverged_m)} m"
-    )
-    same = (boards.has_runs == boards.converged).all()
-    return (f"{limit}; there are none" if same else limit,)
-
-
-def _failed_run_notes(boards: Boards) -> tuple[str, ...]:
-    """Runs that failed where others did not: the value is that of the others."""
-    beside = int(boards.failed_runs[boards.has_runs].sum())
-    return (f"failed runs on tracks that other runs scored: {beside}",) if beside else ()
-
-
-def _nan_notes(boards: Boards) -> tuple[str, ...]:
-    left_out = {board.metric: int(np.sum(board.nan_runs)) for board in boards.metrics}
-    return tuple(
-        f"{metric}: not a number in {count} runs, left out"
-        for metric, count in left_out.items()
-        if count
-    )
-
-
-def is_relative(metric: str) -> bool:
-    """Whether a metric is of relative motion, which no fit can absorb."""
-    return metric in NUMBERS and NUMBERS[metric].space == "relative"
-
-
-def _relative_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
-    """Over which horizon relative scores are, and who has none on how many tracks."""
-    values = [board.values for board in boards.metrics if is_relative(board.metric)]
-    if not values:
-        return ()
-    chosen = plan.options.scored_horizon
-    size = f"a {WINDOWS_PER_TRACK}th of the reference's duration" if chosen is None else str(chosen)
-    lost = boards.has_runs & np.isnan(values[0])
-    counts = zip(boards.names, lost.sum(axis=1).tolist(), boards.has_runs.sum(axis=1), strict=True)
-    without = [f"{name} on {words.count_of(n, int(of), 'track')}" for name, n, of in counts if n]
-    told = f"relative scores are over windows of {size}, the same for all on a track"
-    if not without:
-        return (told,)
-    why = "cross-covariances are unknown, or its windows of that length are too few or dependent"
-    return (f"{told}; none for {words.join(without)} ({why})",)
-
-
-OF_ERRORS = ("mae", "rmse")  # metrics of the mean alone: a fit changes no claim about it
-ABSORBED = (
-    "the fit can absorb what is claimed (how errors of different scans move together is not known, "
-    "and the errors lie within what the claim allows)"
-)
-ALL_TRACKS = "all"
-ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "all"
+    boards = []
+    for metric, found in cells.items():
+        values, nan_runs, unit = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64), ""
+        for where, numbers in found.items():
+            good = [number.value for number in numbers if not np.isnan(number.value)]
+            nan_runs[where], unit = len(numbers) - len(good), numbers[-1].unit
+            values[where] = np.median(good) if good else np.nan
+        boards.append(Board(metric, unit, values, nan_runs))
+    nowhere = np.zeros(shape, dtype=np.bool_)
+    return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, absorbed)
 
 
 def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
@@ -299,11 +159,23 @@ def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
     On converged tracks only, each estimator keeps its own; two meet where both converged.
     """
     boards = task_boards(plan, results)
-    return tuple(
-        _section(plan, boards.on_tracks(tracks), results, group, converged_only=converged_only)
-        for converged_only in (False, True)
-        for group, tracks in _groups(plan)
-    )
+    found = []
+    for converged_only in (False, True):
+        for group, places in _groups(plan):
+            there = boards.on_tracks(places)
+            kept = there.converged_only() if converged_only else there
+            pooled = pooled_estimators(plan, kept, results)
+            section = Section(
+                group=group,
+                converged_only=converged_only,
+                tracks=kept.track_count if converged_only else len(places),
+                columns=_columns(plan, kept, plan.contenders),
+                diverged=_diverged_counts(there),
+                notes=section_notes(plan, there, pooled, converged_only=converged_only),
+                pooled=pooled,
+            )
+            found.append(section)
+    return tuple(found)
 
 
 def pair_sections(
@@ -313,57 +185,67 @@ def pair_sections(
     if not pair_results:
         return ()
     boards = pair_boards(pair_results, task_boards(plan, results))
-    found = [
-        (_pair_section(plan, boards.on_tracks(tracks), group), {boards.tracks[i] for i in tracks})
-        for group, tracks in _groups(plan)
-    ]
-    return tuple(
-        replace(
-            section,
-            notes=section.notes + unchecked_notes([r for r in pair_results if r.track in tracks]),
+    found = []
+    for group, places in _groups(plan):
+        there = boards.on_tracks(places)
+        kept = there.converged_only()
+        shown = tuple(board for board in kept.metrics if board.metric not in (OPPOSED, OPPOSED_P))
+        section = Section(
+            group=group,
+            converged_only=True,
+            tracks=kept.track_count,
+            columns=_columns(plan, replace(kept, metrics=shown), ()),
+            diverged=_diverged_counts(there),
+            notes=(
+                *pair_notes(plan, kept),
+                *unchecked_notes([each for each in pair_results if each.track in there.tracks]),
+            ),
+            hypotheses=hypotheses(kept),
         )
-        for section, tracks in found
-    )
+        found.append(section)
+    return tuple(found)
 
 
-def unchecked_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
-    """On comparisons that the reference says nothing about, with the reason of the first."""
-    why = [each.unchecked for each in results if each.unchecked is not None]
-    if not why:
-        return ()
-    often = words.count_of(len(why), len(results), "comparison")
-    such = " such as" if len(set(why)) > 1 else ""
-    return (f"the reference says nothing about the errors in {often}:{such} {why[0]}",)
+def _groups(plan: Plan) -> list[tuple[str, Ints]]:
+    """Every group with the places of its tracks; then all, where there are several groups."""
+    group = np.array([track.group for track in plan.tracks])
+    found = [(name, np.flatnonzero(group == name)) for name in plan.groups]
+    if len(found) > 1:
+        every = ALL_TRACKS_LONG if ALL_TRACKS in plan.groups else ALL_TRACKS
+        found.append((every, np.arange(len(plan.tracks))))
+    return found
 
 
-def _section(
-    plan: Plan,
-    boards: Boards,
-    results: Sequence[TaskResult],
-    group: str,
-    *,
-    converged_only: bool,
-) -> Section:
-    kept = boards.converged_only() if converged_only else boards
-    pooled = pooled_estimators(plan, kept, results)
-    return Section(
-        group=group,
-        converged_only=converged_only,
-        tracks=kept.track_count if converged_only else len(boards.tracks),
-        columns=_columns(plan, kept, plan.contenders),
-        diverged=_diverged_counts(boards),
-        notes=(
-            *section_notes(plan, boards, converged_only=converged_only),
-            *_pooled_notes(pooled),
-        ),
-        pooled=pooled,
-    )
+def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:
+    competes = tuple(name in contenders for name in boards.names)
+    entrants = Entrants(boards.names, competes, boards.tracks)
+    columns = []
+    for board in boards.metrics:
+        metric = NUMBERS.get(board.metric)
+        of_belief = board.metric not in OF_ERRORS and not is_relative(board.metric)
+        column = metric_column(
+            board.metric,
+            entrants,
+            board.values,
+            unit=board.unit,
+            loss=None if metric is None else metric.loss,
+            level=plan.options.intervals.level,
+            left_out=boards.absorbed & ~np.isnan(board.values) if of_belief else None,
+            why=ABSORBED,
+        )
+        columns.append(replace(column, notes=WIN_NOTES.get(board.metric, ())))
+    return tuple(columns)
 
 
-NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
-ONE_SIDED = (
-    "after a fit k is one-sided where it is not known how errors of different scans move together"
-)
+def is_relative(metric: str) -> bool:
+    """Whether a metric is of relative motion, which no fit can absorb."""
+    return metric in NUMBERS and NUMBERS[metric].space == "relative"
+
+
+def _diverged_counts(boards: Boards) -> tuple[tuple[str, int, int], ...]:
+    """(name, diverged tracks, scored tracks) of every row."""
+    lost = (boards.has_runs & ~boards.converged).sum(axis=1).tolist()
+    return tuple(zip(boards.names, lost, boards.has_runs.sum(axis=1).tolist(), strict=True))
 
 
 def pooled_estimators(
@@ -402,10 +284,14 @@ def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
     It is convicted where most of its runs are. Its evidence is that of the run with the least T.
     """
     convicted = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
-    found = TrackK(track, None, convicted=convicted, evidence=_least_evidence(runs))
+    left = [run.evidence for run in runs if run.evidence is not None and run.withheld is None]
+    evidence = min(left, key=lambda each: each.excess) if len(left) == len(runs) else None
+    found = TrackK(track, None, convicted=convicted, evidence=evidence)
     numbers = [k for run in runs if (k := run.two_sided_k) is not None and k.value > 0]
     if not numbers:
-        return replace(found, reason=_why_no_k(runs))
+        withheld = next((run.withheld for run in runs if run.withheld is not None), None)
+        known = any(run.joint in ("given", "implied") for run in runs)
+        return replace(found, reason=withheld or (NO_HORIZON if known else ONE_SIDED))
     whole = [k for k in numbers if k.low and k.high is not None]
     if not whole:
         return replace(found, k=numbers[0])
@@ -416,31 +302,6 @@ def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
     guards = [run.k_guard for run in runs]
     guard = min(least for least, _ in guards), max(most for _, most in guards)
     return replace(found, k=Number(value, "1", low, high), guard=guard)
-
-
-def _least_evidence(runs: Sequence[TaskResult]) -> TrackEvidence | None:
-    found = [run.evidence for run in runs if run.evidence is not None and run.withheld is None]
-    return min(found, key=lambda each: each.excess) if len(found) == len(runs) else None
-
-
-def _why_no_k(runs: Sequence[TaskResult]) -> str:
-    withheld = next((run.withheld for run in runs if run.withheld is not None), None)
-    known = any(run.joint in ("given", "implied") for run in runs)
-    return withheld or (NO_HORIZON if known else ONE_SIDED)
-
-
-def _pair_section(plan: Plan, boards: Boards, group: str) -> Section:
-    kept = boards.converged_only()
-    shown = tuple(board for board in kept.metrics if board.metric not in (OPPOSED, OPPOSED_P))
-    return Section(
-        group=group,
-        converged_only=True,
-        tracks=kept.track_count,
-        columns=_columns(plan, replace(kept, metrics=shown), ()),
-        diverged=_diverged_counts(boards),
-        notes=pair_notes(plan, kept),
-        hypotheses=hypotheses(kept),
-    )
 
 
 def hypotheses(boards: Boards) -> tuple[HypothesisCount, ...]:
@@ -462,39 +323,203 @@ def hypotheses(boards: Boards) -> tuple[HypothesisCount, ...]:
     return tuple(each for each in counts if each.tracks)
 
 
-def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:
-    competes = tuple(name in contenders for name in boards.names)
-    entrants = Entrants(boards.names, competes, boards.tracks)
-    return tuple(_column(plan, entrants, board, boards.absorbed) for board in boards.metrics)
+def section_notes(
+    plan: Plan, boards: Boards, pooled: Sequence[PooledK], *, converged_only: bool
+) -> tuple[str, ...]:
+    """Of a table of estimators; `boards` are those of all its tracks."""
+    notes = [_median_note(plan)]
+    if plan.contenders:
+        notes.append(
+            "bold: the best contender (least median loss) and every one that it was tested against "
+            "and does not significantly beat: Wilcoxon signed-rank test over shared tracks, zeros "
+            "after Pratt, Holm over all pairs of contenders of a metric at "
+            f"{words.exact(LEVEL)}; fewer than {FEWEST} shared tracks that differ are not tested, "
+            "and who was not tested is not bold; a track that one has no value on and another has "
+            "counts as lost in the choice of the best"
+        )
+    else:
+        notes.append("every estimator is a baseline: nobody competes")
+    if converged_only:
+        same = (boards.has_runs == boards.converged).all()  # then the table repeats the other
+        notes.append(
+            "left out: tracks of an estimator whose MAE there is above "
+            f"{words.exact(plan.diverged_m)} m{'; there are none' if same else ''}"
+        )
+    beside = int(boards.failed_runs[boards.has_runs].sum())
+    if beside:
+        notes.append(f"failed runs on tracks that other runs scored: {beside}")
+    notes += [*_nan_notes(boards), *_relative_notes(plan, boards)]
+    if pooled:
+        notes.append(
+            "verdict over the study: k of each track, two-sided, is pooled as log k with its "
+            "standard error and a variance between tracks (Paule-Mandel; interval of "
+            f"Hartung-Knapp, none below {FEWEST_TRACKS} tracks); or more tracks are overconfident, "
+            "each by itself, than happens to an honest estimator in "
+            f"{words.share(COUNT_DOUBT)} of studies; or what the kindest fits leave is, over all "
+            "tracks, beyond what any correlation inside a track explains"
+        )
+    return tuple(notes)
 
 
-def _column(plan: Plan, entrants: Entrants, board: Board, absorbed: Bools) -> Column:
-    metric = NUMBERS.get(board.metric)
-    of_belief = board.metric not in OF_ERRORS and not is_relative(board.metric)
-    made = metric_column(
-        board.metric,
-        entrants,
-        board.values,
-        unit=board.unit,
-        loss=None if metric is None else metric.loss,
-        level=plan.options.intervals.level,
-        left_out=absorbed & ~np.isnan(board.values) if of_belief else None,
-        why=ABSORBED,
+def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
+    """Of a table of pairs; `boards` are those of the tracks on which both converge."""
+    notes = [
+        _median_note(plan),
+        "k_pair > 1 proves that at least one of the two understates its errors; k_pair <= 1 proves "
+        "nothing; only tracks on which both converge count (by their errors against the reference)",
+    ]
+    if any(board.metric == OPPOSED for board in boards.metrics):
+        notes.append(
+            "k_pair by ref.: of the same scans, each of the two aligned to the reference instead "
+            "of to each other, under the covariances as reported; k_pair is a bound where errors "
+            "are not opposed, and chance makes independent errors opposed on "
+            f"{words.share(REFUTED)} of tracks as judged here"
+        )
+    return (*notes, *_nan_notes(boards))
+
+
+def unchecked_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
+    """On comparisons that the reference says nothing about, with the reason of the first."""
+    why = [each.unchecked for each in results if each.unchecked is not None]
+    if not why:
+        return ()
+    often = words.count_of(len(why), len(results), "comparison")
+    such = " such as" if len(set(why)) > 1 else ""
+    return (f"the reference says nothing about the errors in {often}:{such} {why[0]}",)
+
+
+def _median_note(plan: Plan) -> str:
+    level = plan.options.intervals.level
+    return (
+        f"median over tracks [{words.level(level)} interval from resampling tracks: exact "
+        f"bootstrap distribution, expanded percentiles; none below {fewest_for_median(level)} "
+        "tracks]; a track with "
+        "several runs counts once, by their median"
     )
-    return replace(made, notes=WIN_NOTES.get(board.metric, ()))
 
 
-def _diverged_counts(boards: Boards) -> tuple[tuple[str, int, int], ...]:
-    """(name, diverged tracks, scored tracks) of every row."""
-    lost = (boards.has_runs & ~boards.converged).sum(axis=1).tolist()
-    return tuple(zip(boards.names, lost, boards.has_runs.sum(axis=1).tolist(), strict=True))
+def _nan_notes(boards: Boards) -> tuple[str, ...]:
+    left_out = {board.metric: int(np.sum(board.nan_runs)) for board in boards.metrics}
+    return tuple(
+        f"{metric}: not a number in {count} runs, left out"
+        for metric, count in left_out.items()
+        if count
+    )
 
 
-def _groups(plan: Plan) -> list[tuple[str, Ints]]:
-    """Every group with its tracks; then all tracks, where there are several groups."""
-    group = np.array([track.group for track in plan.tracks])
-    found = [(name, np.flatnonzero(group == name)) for name in plan.groups]
-    if len(found) > 1:
-        every = ALL_TRACKS_LONG if ALL_TRACKS in plan.groups else ALL_TRACKS
-        found.append((every, np.arange(len(plan.tracks))))
-    return found
+def _relative_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
+    """Over which horizon relative scores are, and who has none on how many tracks."""
+    values = [board.values for board in boards.metrics if is_relative(board.metric)]
+    if not values:
+        return ()
+    chosen = plan.options.scored_horizon
+    size = f"a {WINDOWS_PER_TRACK}th of the reference's duration" if chosen is None else str(chosen)
+    lost = boards.has_runs & np.isnan(values[0])
+    counts = zip(boards.names, lost.sum(axis=1).tolist(), boards.has_runs.sum(axis=1), strict=True)
+    without = [f"{name} on {words.count_of(n, int(of), 'track')}" for name, n, of in counts if n]
+    what = f"relative scores are over windows of {size}, the same for all on a track"
+    if not without:
+        return (what,)
+    why = "cross-covariances are unknown, or its windows of that length are too few or dependent"
+    return (f"{what}; none for {words.join(without)} ({why})",)
+
+
+Found = dict[tuple[str, str], list[float]]  # k of the runs, by (row, track)
+
+
+@dataclass(frozen=True)
+class VerdictMoves:
+    """Verdicts of an estimator under one alternative, against those of the plan."""
+
+    estimator: str
+    alternative: str
+    runs: int
+    moved: tuple[tuple[str, str, int], ...]  # (verdict of the plan, of the alternative, runs)
+
+    @property
+    def sentence(self) -> str:
+        """'alpha, gauge none: 3 of 8 verdicts move (cannot tell to overconfident: 3)'."""
+        kinds = ", ".join(f"{a} to {b}: {words.count(n)}" for a, b, n in self.moved)
+        often = words.count_of(sum(n for _, _, n in self.moved), self.runs, "verdict")
+        return f"{self.estimator}, {self.alternative}: {often} move ({kinds})"
+
+
+def sensitivity_sections(
+    plan: Plan, results: Sequence[TaskResult], pairs: Sequence[PairResult]
+) -> tuple[Section, ...]:
+    """k of every estimator, and k_pair of every pair, as planned and under each alternative.
+
+    Empty where none was asked for.
+    """
+    found = []
+    runs = [each for each in results if each.failure is None and each.alternatives]
+    compared = [each for each in pairs if each.k_pair is not None and each.alternatives]
+    for metric, scored in (("k", runs), ("k_pair", compared)):
+        columns = _alternative_columns(plan, metric, scored)
+        if columns:
+            notes = _move_notes(runs) if metric == "k" else ()
+            title = f"sensitivity of {metric}"
+            found.append(Section(title, False, len(plan.tracks), columns, (), notes))
+    return tuple(found)
+
+
+def _alternative_columns(
+    plan: Plan, metric: str, scored: Sequence[TaskResult | PairResult]
+) -> tuple[Column, ...]:
+    """The plan's own column, then one for each alternative."""
+    found: dict[str, Found] = {metric: defaultdict(list)}
+    for each in scored:
+        number = dict(each.numbers)[metric]
+        assert number is not None
+        found[metric][each.name, each.track].append(number.value)
+        for other in each.alternatives:
+            values = found.setdefault(f"{metric}, {other.name}", defaultdict(list))
+            if other.k is not None:
+                values[each.name, each.track].append(other.k)
+    names = tuple(dict.fromkeys(each.name for each in scored))
+    tracks = tuple(track.name for track in plan.tracks)
+    entrants = Entrants(names, (False,) * len(names), tracks)
+    columns = []
+    for title, values in found.items():
+        if any(values.values()):
+            board = np.array(
+                [
+                    [np.median(values[n, t]) if values.get((n, t)) else np.nan for t in tracks]
+                    for n in names
+                ]
+            )
+            level = plan.options.intervals.level
+            columns.append(metric_column(title, entrants, board, unit="1", loss=None, level=level))
+    return tuple(columns)
+
+
+def verdict_moves(results: Iterable[TaskResult]) -> tuple[VerdictMoves, ...]:
+    """Of every estimator and alternative, in the order of the results."""
+    seen: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for each in results:
+        for other in each.alternatives:
+            if other.verdict is not None and each.verdict is not None:
+                seen[each.estimator, other.name][each.verdict, other.verdict] += 1
+    return tuple(
+        VerdictMoves(
+            *who,
+            runs=often.total(),
+            moved=tuple((a, b, n) for (a, b), n in sorted(often.items()) if a != b),
+        )
+        for who, often in seen.items()
+    )
+
+
+def _move_notes(results: Sequence[TaskResult]) -> tuple[str, ...]:
+    moves = verdict_moves(results)
+    still = sum(not each.moved for each in moves)
+    every = [other for each in results for other in each.alternatives]
+    failed = [f"{other.name}: {other.failure}" for other in every if other.failure is not None]
+    count = f"{words.count(len(failed))} of {words.count(len(every))}"
+    return (
+        *(each.sentence for each in moves if each.moved),
+        *([f"no verdict moves in {words.count_of(still, len(moves), 'row')}"] if still else []),
+        *([f"could not be scored: {count}, such as {failed[0]}"] if failed else []),
+        "a gauge with fewer freedoms than an estimate leaves open charges them to its belief: k "
+        "there proves nothing against it",
+    )

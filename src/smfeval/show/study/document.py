@@ -14,7 +14,7 @@ from smfeval.evaluation import Options
 from smfeval.show.render import json_text
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import PairResult, Study, TaskResult
-from smfeval.studies.sensitivity import VerdictMoves, verdict_moves
+from smfeval.studies.tables import VerdictMoves, verdict_moves
 from smfeval.summarise.number import Number, finite_or_none
 
 
