@@ -161,7 +161,9 @@ def test_what_a_reference_is_like_is_said_and_what_has_no_estimate_is_listed(pla
     for words in ("# positions only", "# GNSS/INS", "# Leica", "stamps step back 13 times"):
         assert words in draft.text
     assert "# a pose every 300 ms, gaps up to 300 ms: moved to scans within 60ms" in draft.text
-    assert any("Shield_tunnel1.txt: no estimate" in note for note in draft.skip_notes)
+    assert any(
+        what.endswith("Shield_tunnel1.txt") and why == "no estimate" for what, why in draft.skipped
+    )
 
 
 def test_every_run_of_the_drafted_plan_is_as_good_as_its_estimate(plan):
@@ -307,7 +309,7 @@ def test_a_data_set_without_estimates_or_with_damaged_references_is_one_sentence
     with pytest.raises(OptionError, match="1 reference of a known data set, and no estimate"):
         plan_of_folder(tmp_path)
     put_estimate(tmp_path / "runs" / "keble-college-04.square", stamp, poses, "base", 6)
-    assert plan_of_folder(tmp_path).skip_notes == ()
+    assert plan_of_folder(tmp_path).skipped == ()
     truth.write_text("hello\n")
     with pytest.raises(OptionError, match=r"none can be read: .*gt-tum\.txt"):
         plan_of_folder(tmp_path)

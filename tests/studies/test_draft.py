@@ -20,7 +20,7 @@ def drafted(tmp_path):
     def look(folder: Path, start: str | None = None):
         draft = plan_of_folder(folder, start=start)
         plan = read_plan(planned(tmp_path, draft.text, "drafted.toml"))
-        return plan, [line.replace(f"{folder}/", "") for line in draft.skip_notes]
+        return plan, [f"{what}: {why}".replace(f"{folder}/", "") for what, why in draft.skipped]
 
     return look
 

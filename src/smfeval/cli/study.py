@@ -294,12 +294,11 @@ def _folder_in_plan(folder: Path, plan: Path) -> str:
 def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
     """One line for each thing, or for each reason."""
     if every:
-        return list(draft.skip_notes)
-    reasons = [line.partition(": ")[2] for line in draft.skip_notes]
-    first = dict(reversed(list(zip(reasons, draft.skip_notes, strict=True))))
+        return [f"{what}: {why}" for what, why in draft.skipped]
+    first = {why: what for what, why in reversed(draft.skipped)}
     return [
-        first[reason] if count == 1 else f"{first[reason]} ({count - 1} more like it: -v)"
-        for reason, count in Counter(reasons).items()
+        f"{first[why]}: {why}" + (f" ({count - 1} more like it: -v)" if count > 1 else "")
+        for why, count in Counter(why for _, why in draft.skipped).items()
     ]
 
 

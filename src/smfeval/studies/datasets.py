@@ -147,8 +147,8 @@ def inspect_datasets(folder: Path) -> FolderContents | None:
     seen.estimators = [
         replace(each, bodiless=_is_bodiless(folder, each.path)) for each in seen.estimators
     ]
-    without = [path for path in paths if path not in {found[name].path for name in used}]
-    seen.skip_notes += [f"{path}: no estimate" for path in without]
+    with_estimates = {found[name].path for name in used}
+    seen.skip(*(path for path in paths if path not in with_estimates), why="no estimate")
     return seen
 
 
@@ -177,12 +177,12 @@ def _draft_tracks(
     for name, each in sorted(found.items(), key=lambda item: item[1].group):
         other = taken.setdefault((each.group, each.path), name)
         if other != name:
-            seen.skip_notes.append(f"{name}: the same recording as {other}")
+            seen.skip(name, why=f"the same recording as {other}")
             continue
         try:
             track, duplicates = _read_reference(each.path)
         except SmfevalError as error:
-            seen.skip_notes.append(f"{each.path}: {str(error).removeprefix(f'{each.path}: ')}")
+            seen.skip(each.path, why=str(error).removeprefix(f"{each.path}: "))
             continue
         seen.duplicates = seen.duplicates or duplicates
         step_s = float(np.median(np.diff(track.stamp))) / 1e9 if len(track) > 1 else 0.0

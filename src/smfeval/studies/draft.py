@@ -55,7 +55,7 @@ class Draft:
     """The text of a plan, and what of the folder is not in it."""
 
     text: str
-    skip_notes: tuple[str, ...]
+    skipped: tuple[tuple[str, str], ...]  # what, and why
 
 
 def plan_of_folder(
@@ -65,32 +65,27 @@ def plan_of_folder(
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
     seen = inspect_datasets(folder) or inspect_folder(folder)
-    if seen.of_datasets and not (seen.tracks and seen.estimators):
-        raise OptionError(_no_recording_sentence(folder, seen))
+    known = f"{words.count(seen.of_datasets, 'reference')} of a known data set"
+    if seen.of_datasets and not seen.estimators:
+        raise OptionError(
+            f"{folder}: {known}, and no estimate that is called as one of its recordings; they may "
+            f"lie in {ESTIMATE_FOLDERS[0]}/<algorithm>/<recording>.*"
+        )
+    if seen.of_datasets and not seen.tracks:
+        first = ": ".join(next(iter(seen.skipped)))
+        raise OptionError(f"{folder}: {known}, and none can be read: {first}")
     if not seen.tracks or not seen.estimators:
         raise OptionError(
             f"{folder}: no estimates with references are found; they may lie in "
             f"{REFERENCE_FOLDERS[0]}/<track>.* and {ESTIMATE_FOLDERS[0]}/<algorithm>/<track>/*, or "
             "<algorithm>/<track>.*, or in <group>/<track>/ as reference.* and <algorithm>.*"
         )
-    unused = (f"{pattern}: a reference for no estimator" for pattern in unused_references(seen))
-    aside = (*seen.unique_skip_notes, *unused)
+    seen.skip(*unused_references(seen), why="a reference for no estimator")
     start = str(folder) if start is None else start
     if any(sign in start for sign in "{}"):
         raise OptionError(f"{folder}: a plan cannot name a folder with braces")
     name = folder.resolve().name or "study"
-    return Draft(plan_text(seen, name, escape(start), recipe), aside)
-
-
-def _no_recording_sentence(folder: Path, seen: FolderContents) -> str:
-    """What is missing beside the references of a data set, or wrong with them."""
-    found = words.count(seen.of_datasets, "reference")
-    if not seen.estimators:
-        return (
-            f"{folder}: {found} of a known data set, and no estimate that is called as one of its "
-            f"recordings; they may lie in {ESTIMATE_FOLDERS[0]}/<algorithm>/<recording>.*"
-        )
-    return f"{folder}: {found} of a known data set, and none can be read: {seen.skip_notes[0]}"
+    return Draft(plan_text(seen, name, escape(start), recipe), tuple(seen.skipped))
 
 
 def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None = None) -> str:
@@ -102,8 +97,11 @@ def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None
         options=_option_lines(recipe) + (DUPLICATES if seen.duplicates else ""),
     )
     entries = groupby(seen.tracks, key=lambda each: replace(each, name="", others=()))
+    presets = [guess_preset(each.name) for each in seen.estimators]
+    gauges = sorted({preset.gauge for preset in presets if preset and preset.gauge})
+    warning = DIFFERENT_GAUGES.format(gauges=", ".join(gauges)) if len(gauges) > 1 else ""
     blocks = [
-        head + _gauge_warning(seen),
+        head + warning,
         *(_tracks_text(list(each), start) for _, each in entries),
         *(_estimator_text(each, seen, start, recipe) for each in seen.estimators),
     ]
@@ -119,18 +117,18 @@ def _option_lines(recipe: Recipe | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _gauge_warning(seen: FolderContents) -> str:
-    """A warning where known estimators leave different freedoms open."""
-    presets = [guess_preset(each.name) for each in seen.estimators]
-    gauges = sorted({preset.gauge for preset in presets if preset and preset.gauge})
-    return DIFFERENT_GAUGES.format(gauges=", ".join(gauges)) if len(gauges) > 1 else ""
-
-
 def _tracks_text(tracks: list[DraftTrack], start: str) -> str:
     first = tracks[0]
     lines = ["[[tracks]]"]
     lines += [f"group = {quote_toml(first.group)}"] if first.group else []
-    lines += _name_lines([each.name for each in tracks])
+    names = [quote_toml(each.name) for each in tracks]
+    one_line = f"names = [{', '.join(names)}]"
+    if len(names) == 1:
+        lines.append(f"name = {names[0]}")
+    elif len(one_line) <= 100:
+        lines.append(one_line)
+    else:
+        lines += ["names = [", *(f"  {name}," for name in names), "]"]
     lines.append(f"reference = {quote_toml(_join_start(start, first.reference))}")
     if first.body:
         source = "of the data set" if first.extrinsics else "as the name of the reference says"
@@ -144,15 +142,6 @@ def _tracks_text(tracks: list[DraftTrack], start: str) -> str:
     return "\n".join([*(f"# {each}" for each in first.remarks), *lines]) + "\n"
 
 
-def _name_lines(names: list[str]) -> list[str]:
-    if len(names) == 1:
-        return [f"name = {quote_toml(names[0])}"]
-    one_line = f"names = [{', '.join(map(quote_toml, names))}]"
-    if len(one_line) <= 100:
-        return [one_line]
-    return ["names = [", *(f"  {quote_toml(name)}," for name in names), "]"]
-
-
 def _estimator_text(
     each: DraftEstimator, seen: FolderContents, start: str, recipe: Recipe | None
 ) -> str:
@@ -164,25 +153,21 @@ def _estimator_text(
     ]
     if preset is not None:
         lines.append(f"preset = {quote_toml(preset.name)}  # guessed from the name: please check")
-        lines += _own_reference_lines(preset, seen, start)
+        own = own_reference(preset, seen)
+        if own is not None and preset.body is not None:
+            lines += [
+                f"# its poses are about {preset.body}, so it has another reference than the tracks "
+                "say",
+                f"reference = {quote_toml(_join_start(start, own))}",
+                f"reference_body = {quote_toml(preset.body)}",
+                '# pair_extrinsic = "x,y,z,qx,qy,qz,qw"  # pose of the tracks\' body in its own, '
+                "for pairs",
+            ]
     elif each.bodiless and any(track.extrinsics for track in seen.tracks):
         lines.append('body = "lidar"  # its files do not say: please check')
     if recipe is not None and preset is not None and preset.name in recipe.baselines:
         lines.append('role = "baseline"')
     return "\n".join(lines) + "\n"
-
-
-def _own_reference_lines(preset: Preset, seen: FolderContents, start: str) -> list[str]:
-    """Lines that choose the reference about the body of the estimator, if there is one."""
-    own = own_reference(preset, seen)
-    if own is None or preset.body is None:
-        return []
-    return [
-        f"# its poses are about {preset.body}, so it has another reference than the tracks say",
-        f"reference = {quote_toml(_join_start(start, own))}",
-        f"reference_body = {quote_toml(preset.body)}",
-        '# pair_extrinsic = "x,y,z,qx,qy,qz,qw"  # pose of the tracks\' body in its own, for pairs',
-    ]
 
 
 def _join_start(start: str, pattern: str) -> str:

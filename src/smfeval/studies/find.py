@@ -59,22 +59,22 @@ class Extrinsics:
 
     def of_run(self, each: PlannedEstimator, track: PlannedTrack, run: Input) -> str | None:
         """The estimator's own, or that of the track for the body that the estimate is about."""
-        pattern, known = each.extrinsic, dict(track.extrinsics)
-        if pattern is None and each.reference is None and known:
-            pattern = known.get(self._body(run) or "")
+        pattern = each.extrinsic
+        if pattern is None and each.reference is None and track.extrinsics:
+            pattern = dict(track.extrinsics).get(self._body(run) or "")
         return self.of(pattern, track, each.name)
 
     def _body(self, run: Input) -> str | None:
         """The body of an estimate: as the plan or its preset says, or else its file."""
         reading = dict(run.reading)
         preset = preset_named(reading.get("preset"))
-        said: str | None = reading.get("body") or (None if preset is None else preset.body)
-        if said is None and run.source not in self._bodies:
+        planned: str | None = reading.get("body") or (None if preset is None else preset.body)
+        if planned is None and run.source not in self._bodies:
             try:
                 self._bodies[run.source] = read(run.source, **reading).about.body
             except SmfevalError:
                 self._bodies[run.source] = None  # the task will say why
-        return said or self._bodies[run.source]
+        return planned or self._bodies[run.source]
 
     def of(self, pattern: str | None, track: PlannedTrack, estimator: str) -> str | None:
         """The extrinsic for a track: an absolute path, or numbers as they are written."""
@@ -82,17 +82,13 @@ class Extrinsics:
             return None
         path = fill_pattern(pattern, track, self._plan).text
         if path not in self._known:
-            self._known[path] = self._check_source(path, pattern, estimator)
+            source = pattern if "," in pattern and not exists(Path(path)) else path
+            try:
+                read_extrinsic(source)
+            except FormatError as error:
+                raise FormatError(f"estimator {estimator}, extrinsic: {error}") from error
+            self._known[path] = source
         return self._known[path]
-
-    @staticmethod
-    def _check_source(path: str, pattern: str, estimator: str) -> str:
-        source = pattern if "," in pattern and not exists(Path(path)) else path
-        try:
-            read_extrinsic(source)
-        except FormatError as error:
-            raise FormatError(f"estimator {estimator}, extrinsic: {error}") from error
-        return source
 
 
 def find_tasks(plan: Plan) -> StudyTasks:
@@ -105,34 +101,22 @@ def find_tasks(plan: Plan) -> StudyTasks:
     runs, missing = _find_runs(plan)
     notes = refuse_shared_files(plan, runs)
     extrinsics = Extrinsics(plan)
-    tasks = tuple(
-        Task(
-            each.name,
-            track.group,
-            track.name,
-            repeat,
-            estimate,
-            _own_reference(each, track, plan) or references[track.name],
-            extrinsics.of_run(each, track, estimate),
-            _options(plan, track),
-            plan.sensitivity,
-        )
-        for track in plan.tracks
-        for each in plan.estimators
-        for repeat, estimate in enumerate(runs[each.name, track.name])
-    )
+    tasks = []
+    for track in plan.tracks:
+        options = plan.options
+        if track.tolerance_s is not None and options.association != "gp":
+            options = replace(options, tolerance_s=track.tolerance_s)
+        for each in plan.estimators:
+            for repeat, estimate in enumerate(runs[each.name, track.name]):
+                reference = _own_reference(each, track, plan) or references[track.name]
+                extrinsic = extrinsics.of_run(each, track, estimate)
+                who = (each.name, track.group, track.name, repeat)
+                tasks.append(Task(*who, estimate, reference, extrinsic, options, plan.sensitivity))
     refuse_misplaced_files(plan, tasks)
     pair_tasks, pair_notes = (
         pair_tasks_of(plan, runs, references, extrinsics) if plan.pairs else ((), ())
     )
-    return StudyTasks(tasks, pair_tasks, missing, notes + pair_notes)
-
-
-def _options(plan: Plan, track: PlannedTrack) -> Options:
-    """The plan's, with the tolerance that a track has of its own."""
-    if track.tolerance_s is None or plan.options.association == "gp":
-        return plan.options
-    return replace(plan.options, tolerance_s=track.tolerance_s)
+    return StudyTasks(tuple(tasks), pair_tasks, missing, notes + pair_notes)
 
 
 def _find_references(plan: Plan) -> dict[str, Input]:
@@ -176,18 +160,13 @@ def _find_runs(plan: Plan) -> tuple[Runs, tuple[MissingEstimate, ...]]:
                 pattern = beside or each.path
                 missing.append(MissingEstimate(each.name, track.group, track.name, pattern))
         if not any(runs[each.name, track.name] for track in plan.tracks):
-            raise FormatError(_no_file_sentence(each, missing[-len(plan.tracks)], plan))
+            gap = missing[-len(plan.tracks)]  # that on the first track
+            raise FormatError(
+                f"estimator {each.name}: {gap.pattern!r} matches no file on any track; for track "
+                f"{gap.track} it means {fill_pattern(gap.pattern, plan.tracks[0], plan).text}"
+            )
     order = {track.name: i for i, track in enumerate(plan.tracks)}
     return runs, tuple(sorted(missing, key=lambda gap: order[gap.track]))
-
-
-def _no_file_sentence(each: PlannedEstimator, gap: MissingEstimate, plan: Plan) -> str:
-    """What an estimator without any file is told, by its gap on the first track."""
-    meant = fill_pattern(gap.pattern, plan.tracks[0], plan).text
-    return (
-        f"estimator {each.name}: {gap.pattern!r} matches no file on any track; for track "
-        f"{gap.track} it means {meant}"
-    )
 
 
 def _resolve_paths(reading: Reading, track: PlannedTrack, plan: Plan) -> tuple[Reading, str | None]:
@@ -223,6 +202,10 @@ def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:
 
     Returns notes on estimators that read the same file in different ways.
     """
+
+    def way(each: PlannedEstimator) -> tuple[object, ...]:
+        return each.reading, each.extrinsic, each.reference, each.reference_body
+
     notes: dict[str, None] = {}
     users: dict[str, tuple[PlannedEstimator, str]] = {}
     for each in plan.estimators:
@@ -230,31 +213,16 @@ def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:
             for run in runs[each.name, track.name]:
                 other, where = users.setdefault(normpath(run.source), (each, track.name))
                 if other is each and where != track.name:
-                    raise OptionError(_two_tracks_sentence(each, run, where, track.name))
+                    raise OptionError(
+                        f"estimator {each.name}: {run.source} is found for track {where} and for "
+                        f"track {track.name}; the path {each.path!r} reaches too far"
+                    )
+                names = f"estimators {other.name} and {each.name} read the same"
+                if other is not each and way(other) == way(each):
+                    raise OptionError(f"{names} file in the same way: {run.source}")
                 if other is not each:
-                    notes[_shared_file_note(other, each, run)] = None
+                    notes[f"{names} files, in different ways"] = None
     return tuple(notes)
-
-
-def _two_tracks_sentence(each: PlannedEstimator, run: Input, one: str, other: str) -> str:
-    return (
-        f"estimator {each.name}: {run.source} is found for track {one} and for track {other}; "
-        f"the path {each.path!r} reaches too far"
-    )
-
-
-def _shared_file_note(one: PlannedEstimator, other: PlannedEstimator, run: Input) -> str:
-    """A note, if the two differ in how they read the file."""
-    if _read_settings(one) == _read_settings(other):
-        raise OptionError(
-            f"estimators {one.name} and {other.name} read the same file in the same way: "
-            f"{run.source}"
-        )
-    return f"estimators {one.name} and {other.name} read the same files, in different ways"
-
-
-def _read_settings(each: PlannedEstimator) -> tuple[object, ...]:
-    return each.reading, each.extrinsic, each.reference, each.reference_body
 
 
 def refuse_misplaced_files(plan: Plan, tasks: Sequence[Task]) -> None:
@@ -297,54 +265,38 @@ def pair_tasks_of(
                 continue
             ours, theirs = runs[a.name, track.name], runs[b.name, track.name]
             unpaired += abs(len(ours) - len(theirs)) if ours and theirs else 0
-            known = None
+            alike = a.reference == b.reference
+            reference = None
             if offset_s != "auto":
-                own = _own_reference(a, track, plan) if a.reference == b.reference else None
-                known = own or references[track.name]
-            tasks += [
-                PairTask(
+                own = _own_reference(a, track, plan) if alike else None
+                reference = own or references[track.name]
+            for repeat, both in enumerate(zip(ours, theirs, strict=False)):
+                first, second = (
+                    extrinsics.of_run(each, track, run)
+                    if alike or each.reference is None
+                    else extrinsics.of(each.pair_extrinsic, track, each.name)
+                    for each, run in zip((a, b), both, strict=True)
+                )
+                task = PairTask(
                     *(a.name, b.name, track.group, track.name, repeat),
                     *both,
-                    _pair_extrinsics((a, b), both, track, extrinsics),
+                    (first, second),
                     options,
-                    known,
+                    reference,
                     0.0 if offset_s == "auto" else offset_s,
                     plan.sensitivity,
                 )
-                for repeat, both in enumerate(zip(ours, theirs, strict=False))
-            ]
+                tasks.append(task)
     if unpaired:
         notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
-    return tuple(tasks), notes + _unpaired_notes(plan)
-
-
-def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
-    """The options that a pair has: no clock offset to a reference, no fit on its start."""
-    chosen = replace(options, offset_s=0.0, fit_on=None, horizons=())
-    notes = _unused_notes(options)
-    if options.association != "gp":
-        return chosen, notes
-    note = f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}"
-    return replace(chosen, association="moved", tolerance_s=TOLERANCE_S), (note, *notes)
-
-
-def _unused_notes(options: Options) -> tuple[str, ...]:
-    """Notes on what the plan says about a reference, which a pair has not."""
-    notes = []
-    if options.offset_s != 0:
-        offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)
-        notes.append(
-            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
-            "estimators it is taken as 0"
-        )
-        if options.offset_s == "auto":
-            notes.append(
-                "pairs: the errors are not held against the reference, whose clock offset is "
-                "found run by run"
-            )
-    if options.fit_on is not None:
-        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
-    return tuple(notes)
+    notes += tuple(
+        f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
+        "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
+        for each in plan.estimators
+        if each.reference is not None
+        and not all(_are_comparable(each, other) for other in plan.estimators)
+    )
+    return tuple(tasks), notes
 
 
 def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
@@ -354,29 +306,26 @@ def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:
     )
 
 
-def _pair_extrinsics(
-    estimators: tuple[PlannedEstimator, PlannedEstimator],
-    runs: tuple[Input, Input],
-    track: PlannedTrack,
-    extrinsics: Extrinsics,
-) -> tuple[str | None, str | None]:
-    """Extrinsics that bring both to one body."""
-    a, b = estimators
-    first, second = (
-        extrinsics.of_run(each, track, run)
-        if a.reference == b.reference or each.reference is None
-        else extrinsics.of(each.pair_extrinsic, track, each.name)
-        for each, run in zip(estimators, runs, strict=True)
-    )
-    return first, second
+def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
+    """The options that a pair has, and notes on what the plan says about a reference.
 
-
-def _unpaired_notes(plan: Plan) -> tuple[str, ...]:
-    """A note on each estimator that cannot be brought to the body of the others."""
-    return tuple(
-        f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
-        "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
-        for each in plan.estimators
-        if not all(_are_comparable(each, other) for other in plan.estimators)
-        and each.reference is not None
-    )
+    A pair has no clock offset to a reference and no fit on its start.
+    """
+    chosen, notes = replace(options, offset_s=0.0, fit_on=None, horizons=()), []
+    if options.association == "gp":
+        chosen = replace(chosen, association="moved", tolerance_s=TOLERANCE_S)
+        notes.append(f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}")
+    if options.offset_s != 0:
+        offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)
+        notes.append(
+            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
+            "estimators it is taken as 0"
+        )
+    if options.offset_s == "auto":
+        notes.append(
+            "pairs: the errors are not held against the reference, whose clock offset is found "
+            "run by run"
+        )
+    if options.fit_on is not None:
+        notes.append(f"pairs: aligned over all matched scans, not on the first {options.fit_on}")
+    return chosen, tuple(notes)

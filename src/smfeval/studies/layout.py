@@ -33,6 +33,7 @@ REFERENCE_FOLDERS = (
 ESTIMATE_FOLDERS = ("algorithms", "estimates", "estimators")
 REFERENCE_PREFIXES = ("reference", "ref", "groundtruth", "ground_truth", "truth", "gt")
 INVALID_NAME = "its name cannot stand in a plan"
+NO_REFERENCE = "no reference of this name"
 EstimatesByTrack = dict[str, list[Path]]
 
 
@@ -61,18 +62,17 @@ class DraftEstimator:
 
 @dataclass
 class FolderContents:
-    """What a folder holds; `skip_notes` say what is not taken, and why."""
+    """What a folder holds, and what is not taken."""
 
     tracks: list[DraftTrack] = field(default_factory=list)
     estimators: list[DraftEstimator] = field(default_factory=list)
-    skip_notes: list[str] = field(default_factory=list)
+    skipped: dict[tuple[str, str], None] = field(default_factory=dict)  # what and why, each once
     duplicates: bool = False  # a reference has stamps that stand twice
     of_datasets: int = 0  # references of data sets that are known by their layout
 
-    @property
-    def unique_skip_notes(self) -> tuple[str, ...]:
-        """What is left aside, each once."""
-        return tuple(dict.fromkeys(self.skip_notes))
+    def skip(self, *left_aside: Path | str, why: str) -> None:
+        """Leave something aside."""
+        self.skipped |= dict.fromkeys((str(each), why) for each in left_aside)
 
 
 def inspect_folder(folder: Path) -> FolderContents:
@@ -87,14 +87,12 @@ def inspect_truth_layout(folder: Path, truth: Path) -> FolderContents:
     references: dict[str, Path] = {}
     for path in track_files(truth, seen):
         if references.setdefault(bare_name(path), path) != path:
-            seen.skip_notes.append(f"{path}: a second reference of {bare_name(path)}")
+            seen.skip(path, why=f"a second reference of {bare_name(path)}")
     used: set[str] = set()
     for algorithm in algorithm_folders(folder, seen):
         if algorithm != truth:
             used |= add_algorithm(algorithm, folder, set(references), seen)
-    seen.skip_notes += [
-        f"{references[name]}: no estimate" for name in references if name not in used
-    ]
+    seen.skip(*(references[name] for name in references if name not in used), why="no estimate")
     seen.tracks = [
         DraftTrack(name, f"{escape(truth.name)}/{{track}}{ending(path)}")
         for name, path in references.items()
@@ -112,16 +110,13 @@ def add_algorithm(
     algorithm: Path, folder: Path, tracks: set[str], seen: FolderContents
 ) -> set[str]:
     """Add an algorithm; returns the tracks on which it has estimates."""
-    by_folder, by_file = _runs_in_folders(algorithm, tracks, seen), {}
-    if not by_folder:
-        by_file = _runs_as_files(algorithm, tracks, seen)
-    good = by_folder or by_file
-    endings = list(dict.fromkeys(ending(path) for paths in good.values() for path in paths))
-    names = list(dict.fromkeys(escape(p.name) for paths in by_folder.values() for p in paths))
+    by_folder = _runs_in_folders(algorithm, tracks, seen)
+    good = by_folder or _runs_as_files(algorithm, tracks, seen)
     if by_folder:
-        patterns = ["*", *(f"*{each}" for each in endings), *names]
+        names = dict.fromkeys(escape(path.name) for paths in good.values() for path in paths)
+        patterns = ["*", *(f"*{each}" for each in _endings(good)), *names]
     else:
-        patterns = [*(f"{{track}}{each}" for each in endings), "{track}.*"]
+        patterns = [*(f"{{track}}{each}" for each in _endings(good)), "{track}.*"]
     best = best_pattern(patterns, good, seen) if good else None
     if best is None:
         return set()
@@ -131,35 +126,28 @@ def add_algorithm(
     return best[1]
 
 
-def _runs_in_folders(
-    algorithm: Path, tracks: set[str], seen: FolderContents
-) -> dict[str, list[Path]]:
+def _runs_in_folders(algorithm: Path, tracks: set[str], seen: FolderContents) -> EstimatesByTrack:
     """`<algorithm>/<track>/*`: every track file inside is a repeat."""
     found = {}
     for inside in list_folders(algorithm):
         if inside.name in tracks:
             found[inside.name] = track_files(inside, seen)
         else:
-            seen.skip_notes.append(f"{inside}: no reference of this name")
+            seen.skip(inside, why=NO_REFERENCE)
     if any(found.values()):
-        seen.skip_notes += [
-            f"{path}: beside the folders of the tracks" for path in list_files(algorithm)
-        ]
+        seen.skip(*list_files(algorithm), why="beside the folders of the tracks")
     return {track: paths for track, paths in found.items() if paths}
 
 
-def _runs_as_files(
-    algorithm: Path, tracks: set[str], seen: FolderContents
-) -> dict[str, list[Path]]:
+def _runs_as_files(algorithm: Path, tracks: set[str], seen: FolderContents) -> EstimatesByTrack:
     """`<algorithm>/<track>.*`."""
     found: dict[str, list[Path]] = {}
     for path in list_files(algorithm):
-        why = None if bare_name(path) in tracks else "no reference of this name"
-        why = why or unusable_reason(path)
+        why = unusable_reason(path) if bare_name(path) in tracks else NO_REFERENCE
         if why is None:
             found.setdefault(bare_name(path), []).append(path)
         else:
-            seen.skip_notes.append(f"{path}: {why}")
+            seen.skip(path, why=why)
     return found
 
 
@@ -172,7 +160,7 @@ def inspect_track_layout(folder: Path) -> FolderContents:
         each for group in inside for each in nameable_folders(group, seen) if _has_reference(each)
     ]
     if grouped:
-        seen.skip_notes += [f"{each}: a track without a group" for each in alone]
+        seen.skip(*alone, why="a track without a group")
     kept = grouped or alone
     if not kept:
         return seen
@@ -184,8 +172,15 @@ def inspect_track_layout(folder: Path) -> FolderContents:
         group = each.parent.name if grouped else None
         _add_track(each, name, place, group=group, seen=seen, shelves=shelves)
     for name, shelf in shelves.items():
-        _add_estimator(name, shelf, place, seen)
+        patterns = [*(f"{escape(name)}{each}" for each in _endings(shelf)), f"{escape(name)}.*"]
+        best = best_pattern(patterns, shelf, seen)
+        if best is not None:
+            seen.estimators.append(DraftEstimator(name, f"{place}/{best[0]}"))
     return seen
+
+
+def _endings(estimates: EstimatesByTrack) -> list[str]:
+    return list(dict.fromkeys(ending(path) for paths in estimates.values() for path in paths))
 
 
 def _has_reference(folder: Path) -> bool:
@@ -207,7 +202,7 @@ def _add_track(
     estimates = [path for path in readable if not body_of(path)[0]]
     if not references or not estimates:
         what = "reference" if not references else "estimate"
-        seen.skip_notes.append(f"{folder}: no {what} that can be read")
+        seen.skip(folder, why=f"no {what} that can be read")
         return
     references.sort(key=lambda path: body_of(path)[1] is not None)  # the one for all comes first
     main, *others = references
@@ -222,14 +217,6 @@ def _add_track(
     )
     for path in estimates:
         shelves.setdefault(bare_name(path), {}).setdefault(name, []).append(path)
-
-
-def _add_estimator(name: str, shelf: EstimatesByTrack, place: str, seen: FolderContents) -> None:
-    endings = list(dict.fromkeys(ending(path) for paths in shelf.values() for path in paths))
-    patterns = [*(f"{escape(name)}{each}" for each in endings), f"{escape(name)}.*"]
-    best = best_pattern(patterns, shelf, seen)
-    if best is not None:
-        seen.estimators.append(DraftEstimator(name, f"{place}/{best[0]}"))
 
 
 def best_pattern(
@@ -256,11 +243,11 @@ def best_pattern(
 
     best = max(patterns, key=worth, default=None)
     if best is None or worth(best) < 1:
-        seen.skip_notes += [f"{path}: no pattern finds it alone" for path in sorted(fine)]
+        seen.skip(*sorted(fine), why="no pattern finds it alone")
         return None
     taken = {track: found(best, track) for track in good}
-    missed = [path for track in good for path in good[track] if path not in taken[track]]
-    seen.skip_notes += [f"{path}: another name than {best}" for path in missed]
+    missed = (path for track in good for path in good[track] if path not in taken[track])
+    seen.skip(*missed, why=f"another name than {best}")
     return best, {track for track, paths in taken.items() if paths}
 
 
@@ -288,7 +275,7 @@ def track_files(folder: Path, seen: FolderContents) -> list[Path]:
         if why is None:
             good.append(path)
         else:
-            seen.skip_notes.append(f"{path}: {why}")
+            seen.skip(path, why=why)
     return good
 
 
@@ -312,32 +299,28 @@ def find_folder(folder: Path, names: Iterable[str]) -> Path | None:
 def nameable_folders(folder: Path, seen: FolderContents) -> list[Path]:
     """Folders that a plan can name; the others are left aside."""
     inside = list_folders(folder)
-    seen.skip_notes += [f"{each}: {INVALID_NAME}" for each in inside if not _is_nameable(each.name)]
+    seen.skip(*(each for each in inside if not _is_nameable(each.name)), why=INVALID_NAME)
     return [each for each in inside if _is_nameable(each.name)]
 
 
 def list_folders(folder: Path) -> list[Path]:
     """Folders inside, 2 before 10, without hidden ones, bags and the results of a study."""
-    found = [
-        each for each in visible_entries(folder) if each.is_dir() and not _is_bag_or_output(each)
+    others = ("metadata.yaml", "tables.json", "cache")
+    return [
+        each
+        for each in _list_visible(folder)
+        if each.is_dir() and not any((each / name).exists() for name in others)
     ]
-    return sorted(found, key=lambda each: natural_sort_key(each.name))
 
 
 def list_files(folder: Path) -> list[Path]:
     """Files inside, 2 before 10, without hidden ones."""
-    found = [each for each in visible_entries(folder) if not each.is_dir()]
+    return [each for each in _list_visible(folder) if not each.is_dir()]
+
+
+def _list_visible(folder: Path) -> list[Path]:
+    found = [each for each in folder.iterdir() if not each.name.startswith(".")]
     return sorted(found, key=lambda each: natural_sort_key(each.name))
-
-
-def visible_entries(folder: Path) -> list[Path]:
-    """What is inside and not hidden."""
-    return [each for each in folder.iterdir() if not each.name.startswith(".")]
-
-
-def _is_bag_or_output(folder: Path) -> bool:
-    """Whether a folder is a ROS 2 bag, or the output of a study."""
-    return any((folder / name).exists() for name in ("metadata.yaml", "tables.json", "cache"))
 
 
 def _is_nameable(name: str) -> bool:
