@@ -181,15 +181,15 @@ def nearest(
             f"tolerance {tolerance_s} s and offset {offset_s} s must be times of at most 100 years"
         )
     shifted = estimate + np.int64(round(offset_s * NANOSECONDS))
-    closest = _closest(shifted, reference)
-    gap = reference[closest] - shifted
+    nearest_pose = closest(shifted, reference)
+    gap = reference[nearest_pose] - shifted
     near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
-    kept = near[_best_of_each(closest[near], np.abs(gap[near]))]
+    kept = near[best_of_each(nearest_pose[near], np.abs(gap[near]))]
     if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
         raise mismatch(shifted, reference, len(kept), tolerance_s, names)
     return Pairs(
         kept,
-        closest[kept],
+        nearest_pose[kept],
         gap[kept] / NANOSECONDS,
         len(estimate),
         len(reference),
@@ -206,7 +206,7 @@ def outside(stamp: Ints, reference: Ints, tolerance_s: float) -> int:
     return int(len(stamp) - (last - first))
 
 
-def _closest(stamp: Ints, among: Ints) -> Ints:
+def closest(stamp: Ints, among: Ints) -> Ints:
     """Index of the nearest element of an increasing series; the earlier one on a tie."""
     after = np.searchsorted(among, stamp).clip(1, max(len(among) - 1, 1))
     before = after - 1
@@ -214,7 +214,7 @@ def _closest(stamp: Ints, among: Ints) -> Ints:
     return np.where(stamp - among[before] <= among[after] - stamp, before, after)
 
 
-def _best_of_each(group: Ints, gap: Ints) -> Ints:
+def best_of_each(group: Ints, gap: Ints) -> Ints:
     """Of the entries with equal (never decreasing) group, the one with the smallest gap."""
     if (np.diff(group) > 0).all():
         return np.arange(len(group))

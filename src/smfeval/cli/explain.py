@@ -6,7 +6,7 @@ from smfeval.cli.flags import keywords, read_keywords
 from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options
-from smfeval.explain.scans import VOXEL_M, ScanGeometry, scan_geometry, scan_normals
+from smfeval.explain.degeneracy import VOXEL_M, ScanGeometry, scan_geometry, scan_normals
 from smfeval.explain.telemetry import update_log
 from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source

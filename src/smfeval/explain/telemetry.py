@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval import words
+from smfeval.associate.nearest import best_of_each, closest
 from smfeval.errors import SeriesError
 from smfeval.explain.updates import UpdateLog, implied_prior
 from smfeval.maths import se3, so3
@@ -86,34 +87,27 @@ def _meet(
 ) -> tuple[Ints, Ints, list[str]]:
     """Rows and scans within the tolerance, each once, in the order of time; what is left over."""
     stamp = table.stamp + round(offset_s * NANOSECONDS)
-    after = np.clip(np.searchsorted(belief.stamp, stamp), 1, max(len(belief) - 1, 1))
-    after = np.minimum(after, len(belief) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = np.abs(belief.stamp[before] - stamp) <= np.abs(belief.stamp[after] - stamp)
-    scan = np.where(nearer, before, after)
+    scan = closest(stamp, belief.stamp)
     gap = np.abs(belief.stamp[scan] - stamp)
-    order = np.lexsort((gap, scan))
-    first = order[np.unique(scan[order], return_index=True)[1]]
-    rows = first[gap[first] <= STAMP_TOLERANCE_NS]
+    near = np.flatnonzero(gap <= STAMP_TOLERANCE_NS)
+    rows = near[best_of_each(scan[near], gap[near])]
+    within = words.duration(STAMP_TOLERANCE_NS / NANOSECONDS)
     if not len(rows):
-        raise SeriesError(_apart(stamp, belief.stamp, int(gap.min())))
+        logged, believed = (
+            f"{seconds_text(each[0])} to {seconds_text(each[-1])} s"
+            for each in (stamp, belief.stamp)
+        )
+        raise SeriesError(
+            f"no row of telemetry is within {within} of a scan of the belief: the telemetry is "
+            f"from {logged}, the belief from {believed}, and the nearest two stamps are "
+            f"{words.duration(int(gap.min()) / NANOSECONDS)} apart"
+        )
     lost = len(stamp) - len(rows)
     notes = [
         f"{words.count_of(lost, len(stamp), 'row')} of telemetry left out: no scan of the belief "
-        f"within {words.duration(STAMP_TOLERANCE_NS / NANOSECONDS)}, or another row is nearer"
+        f"within {within}, or another row is nearer"
     ]
     return rows, scan[rows], notes if lost else []
-
-
-def _apart(telemetry: Ints, belief: Ints, gap_ns: int) -> str:
-    spans = [
-        f"{seconds_text(each[0])} to {seconds_text(each[-1])} s" for each in (telemetry, belief)
-    ]
-    return (
-        f"no row of telemetry is within {words.duration(STAMP_TOLERANCE_NS / NANOSECONDS)} of a "
-        f"scan of the belief: the telemetry is from {spans[0]}, the belief from {spans[1]}, and "
-        f"the nearest two stamps are {words.duration(gap_ns / NANOSECONDS)} apart"
-    )
 
 
 def _normals(table: TelemetryTable) -> tuple[Floats, list[str]]:
@@ -150,7 +144,11 @@ def _prior(
     if table.information is None:
         return np.full_like(posterior, np.nan), []
     whole = table.information.shape[-1] == POSE
-    after = _world_axes(belief) if whole else posterior
+    after = posterior
+    if whole:  # covariance of (position in world axes, rotation in body axes)
+        turn = np.zeros((len(belief), POSE, POSE))
+        turn[:, :3, :3], turn[:, 3:, 3:] = so3.matrix(belief.rotation), np.eye(3)
+        after = se3.sandwich(turn, belief.covariance)
     prior = implied_prior(after, table.information)
     unknown = int(np.isnan(prior[:, 0, 0]).sum())
     source = "pose and its 6 x 6 information" if whole else "position and its information alone"
@@ -163,11 +161,3 @@ def _prior(
             "information brings: the covariance before these updates is not known"
         )
     return prior, notes
-
-
-def _world_axes(belief: GaussianTrack) -> Floats:
-    """Covariance of (position in world axes, rotation in body axes). (n, 6, 6)."""
-    turn = np.zeros((len(belief), POSE, POSE))
-    turn[:, :3, :3] = so3.matrix(belief.rotation)
-    turn[:, 3:, 3:] = np.eye(3)
-    return se3.sandwich(turn, belief.covariance)

@@ -89,14 +89,14 @@ class CreditRow:
     credit: float  # log det J: the sum of the three, from N, normals and sigma alone
     posterior: float  # -log det of the covariance after an update, as the filter reports
     above_credit: float  # posterior - credit
-    prior: float | None  # -log det of the position's covariance before an update
-    predicted: float | None  # log det(P_prior^-1 + J)
-    unexplained: float | None  # posterior - predicted
-    gained: float | None  # by an update
-    lost: float | None  # between two updates
-    effective_points: float | None  # N / k
-    honest_sigma_m: float | None  # sigma sqrt(k): noise per point that would make it honest
-    excess: float | None  # 3 log k: nats above consistency
+    prior: float | None = None  # -log det of the position's covariance before an update
+    predicted: float | None = None  # log det(P_prior^-1 + J)
+    unexplained: float | None = None  # posterior - predicted
+    gained: float | None = None  # by an update
+    lost: float | None = None  # between two updates
+    effective_points: float | None = None  # N / k
+    honest_sigma_m: float | None = None  # sigma sqrt(k): noise per point that would make it honest
+    excess: float | None = None  # 3 log k: nats above consistency
 
 
 @dataclass(frozen=True)
@@ -138,22 +138,26 @@ def explain_updates(
     """Explain the scans that were scored; without a reference those of `stamps`, or of the log."""
     asked = log.stamp if stamps is None else stamps
     found = scored_rows(log, asked if evaluation is None else _scored_stamps(evaluation))
-    k = None if evaluation is None else evaluation["k"].value
-    error = None if evaluation is None else errors_in_filter_axes(evaluation)[found.scans]
-    regressed: tuple[Regression, ...] = ()
+    k, error, regressed = None, None, tuple[Regression, ...]()
+    if evaluation is not None:
+        k, error = evaluation["k"].value, errors_in_filter_axes(evaluation)[found.scans]
     if evaluation is not None and log.directions_known:
         nees = evaluation.position.series["nees"][found.scans]
         regressed = regressions(nees, geometry(log.normals[found.rows]))
-    known = log.prior_known[found.rows]
+
+    # each update follows from the one before, so budget and recursion run over all known priors
+    known = log.prior_known
+    run, kept = log.at(np.flatnonzero(known)), known[found.rows]
+    rows = (np.cumsum(known) - 1)[found.rows[kept]]
     return Explanation(
         updates=len(found.rows),
         left_out=found.left_out,
-        credit=credit_row(log, found.rows, k),
+        credit=credit_row(log.at(found.rows), run, rows, k),
         degeneracy=regressed,
-        displacement=_displacement(log, found.rows[known], None if error is None else error[known])
-        if known.any()
+        displacement=_displacement(run, rows, None if error is None else error[kept])
+        if len(rows)
         else None,
-        displaced_updates=int(known.sum()),
+        displaced_updates=len(rows),
     )
 
 
@@ -174,11 +178,14 @@ def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:
     """Rows with one of the stamps whose update sees every direction; the others are counted."""
     _, rows, scans = np.intersect1d(log.stamp, stamps, assume_unique=True, return_indices=True)
     there = log.at(rows)
+    no_gain, known = np.zeros(len(rows), dtype=bool), there.prior_known
+    observed = credit.observed_credit(there.prior[known], there.posterior[known])
+    no_gain[known] = np.linalg.eigvalsh(observed)[:, 0] <= 0
     reasons = {
         "no_points": there.matched == 0,
         "few_points": there.matched < FEWEST_POINTS,
         "singular": ~sees_all(there.normals),
-        "no_gain": _gained_nothing(there),
+        "no_gain": no_gain,
     }
     left, counts = np.ones(len(rows), dtype=bool), {}
     for name, bad in reasons.items():
@@ -194,17 +201,12 @@ def updates_of(log: UpdateLog) -> Updates:
     """The updates with the information that they really gave the position.
 
     That is the credit less what the rotation takes; with it the recursion without a displacement
-    is the run itself.
+    is the run itself. Negative eigenvalues, which rounding makes, are set to 0.
     """
     observed = credit.observed_credit(log.prior, log.posterior)
-    return Updates(log.prior, log.posterior, project_semidefinite(observed))
-
-
-def project_semidefinite(information: Floats) -> Floats:
-    """The matrices with negative eigenvalues, which rounding makes, set to 0. (n, 3, 3)."""
-    value, direction = np.linalg.eigh(information)
+    value, direction = np.linalg.eigh(observed)
     kept = direction * np.maximum(value, 0.0)[..., None, :]
-    return symmetrise(kept @ direction.swapaxes(-1, -2))
+    return Updates(log.prior, log.posterior, symmetrise(kept @ direction.swapaxes(-1, -2)))
 
 
 def implied_prior(posterior: Floats, information: Floats) -> Floats:
@@ -232,50 +234,46 @@ def errors_in_filter_axes(evaluation: Evaluation) -> Floats:
     return evaluation.position.residuals.error @ alignment.rotation / alignment.scale
 
 
-def credit_row(log: UpdateLog, rows: Ints, k: float | None) -> CreditRow:
-    """Medians over the rows; the budget needs all, for each update follows from the one before."""
-    scored = log.at(rows)
+def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -> CreditRow:
+    """Medians over scored updates; the budget is of those rows of a run whose priors are known."""
     parts = credit.parts(scored.matched, scored.normals, scored.sigma_m)
     given = credit.log_det(scored.credit)
     reported = -credit.regular_log_det(scored.posterior, "posterior")
-    budget = _budget(log, rows)
-    return CreditRow(
-        matched=_median(scored.matched),
-        sigma_m=_median(scored.sigma_m),
-        count=_median(parts.count),
-        noise=_median(parts.noise),
-        shape=_median(parts.shape),
-        credit=_median(given),
-        posterior=_median(reported),
-        above_credit=_median(reported - given),
-        prior=None if budget is None else _median(budget.prior),
-        predicted=None if budget is None else _median(budget.predicted),
-        unexplained=None if budget is None else _median(budget.unexplained),
-        gained=None if budget is None else _median(budget.gain),
-        lost=None if budget is None or not len(budget.motion_loss) else _median(budget.motion_loss),
-        effective_points=None if k is None else _median(credit.effective_points(scored.matched, k)),
-        honest_sigma_m=None if k is None else _median(scored.sigma_m * np.sqrt(k)),
-        excess=None if k is None else credit.excess_nats(k),
-    )
+    series: dict[str, Floats | Ints] = {
+        "matched": scored.matched,
+        "sigma_m": scored.sigma_m,
+        "count": parts.count,
+        "noise": parts.noise,
+        "shape": parts.shape,
+        "credit": given,
+        "posterior": reported,
+        "above_credit": reported - given,
+    }
+    if len(rows):
+        budget = credit.budget(run.prior, run.posterior, run.credit).at(rows)
+        series |= {
+            "prior": budget.prior,
+            "predicted": budget.predicted,
+            "unexplained": budget.unexplained,
+            "gained": budget.gain,
+        }
+        series |= {"lost": budget.motion_loss} if len(budget.motion_loss) else {}
+    if k is not None:
+        series["effective_points"] = credit.effective_points(scored.matched, k)
+        series["honest_sigma_m"] = scored.sigma_m * np.sqrt(k)
+    medians = {name: float(np.median(values)) for name, values in series.items()}
+    return CreditRow(**medians, excess=None if k is None else credit.excess_nats(k))
 
 
-def _budget(log: UpdateLog, rows: Ints) -> credit.Budget | None:
-    """The budget of those rows whose prior is known; what the motion took spans the others."""
-    known = log.prior_known
-    kept = rows[known[rows]]
-    if not len(kept):
-        return None
-    place = np.cumsum(known) - 1  # of a row among the known ones
-    there = log.at(np.flatnonzero(known))
-    return credit.budget(there.prior, there.posterior, there.credit).at(place[kept])
-
-
-def _displacement(log: UpdateLog, rows: Ints, error: Floats | None) -> Displacement:
-    """Shared displacement at rows with a known prior; the recursion runs over all that have one."""
-    known = log.prior_known
-    place = np.cumsum(known) - 1
-    rows, log = place[rows], log.at(np.flatnonzero(known))
-    updates = updates_of(log)
+def _displacement(run: UpdateLog, rows: Ints, error: Floats | None) -> Displacement:
+    """Shared displacement at rows of a run of updates with known priors."""
+    updates, shown = updates_of(run), None
+    if run.innovation_rms_m is not None and run.residual_rms_m is not None:
+        residuals = PointResiduals(
+            run.matched, run.normals, run.innovation_rms_m, run.residual_rms_m
+        )
+        claimed = Updates(run.prior, run.posterior, run.credit)
+        shown = displacement_from_innovations(claimed, residuals, rows=rows)
 
     def at_one(size_m: float) -> Floats:
         S = displacement.isotropic_covariance(size_m)
@@ -285,43 +283,23 @@ def _displacement(log: UpdateLog, rows: Ints, error: Floats | None) -> Displacem
         S = displacement.isotropic_covariance(size_m)
         return displacement.marginalised_posterior(updates, S)[rows]
 
-    def recovered(covariance: Floats) -> float:
-        return displacement.recovered_nats(covariance, updates.posterior[rows])
+    def recovered(covariance_of: displacement.CovarianceOf) -> float | None:
+        if shown is None:
+            return None
+        return displacement.recovered_nats(covariance_of(shown.sigma_m), updates.posterior[rows])
 
     def needed(covariance_of: displacement.CovarianceOf) -> float | None:
         return None if error is None else displacement.needed_displacement_m(error, covariance_of)
 
-    shown = _shown(log, rows)
     return Displacement(
         shown=shown,
-        recovered_one_nats=None if shown is None else recovered(at_one(shown.sigma_m)),
-        recovered_every_nats=None if shown is None else recovered(at_every(shown.sigma_m)),
+        recovered_one_nats=recovered(at_one),
+        recovered_every_nats=recovered(at_every),
         known=error is not None,
         needed_one_m=needed(at_one),
         needed_every_m=needed(at_every),
     )
 
 
-def _shown(log: UpdateLog, rows: Ints) -> DisplacementVariance | None:
-    """The displacement that innovations and residuals show; None where they are not told."""
-    if log.innovation_rms_m is None or log.residual_rms_m is None:
-        return None
-    residuals = PointResiduals(log.matched, log.normals, log.innovation_rms_m, log.residual_rms_m)
-    claimed = Updates(log.prior, log.posterior, log.credit)
-    return displacement_from_innovations(claimed, residuals, rows=rows)
-
-
-def _gained_nothing(log: UpdateLog) -> Bools:
-    """Updates with a known prior that gave no information in some direction. (n,)."""
-    found, known = np.zeros(len(log.stamp), dtype=bool), log.prior_known
-    observed = credit.observed_credit(log.prior[known], log.posterior[known])
-    found[known] = np.linalg.eigvalsh(observed)[:, 0] <= 0
-    return found
-
-
 def _scored_stamps(evaluation: Evaluation) -> Ints:
     return evaluation.position.estimate.stamp
-
-
-def _median(values: Floats | Ints) -> float:
-    return float(np.median(values))

@@ -8,8 +8,7 @@ import numpy as np
 
 from smfeval import __version__, words
 from smfeval.evaluation import Evaluation
-from smfeval.explain.degeneracy import Regression
-from smfeval.explain.scans import ScanGeometry
+from smfeval.explain.degeneracy import Regression, ScanGeometry
 from smfeval.explain.updates import CreditRow, Displacement, Explanation, LeftOut
 from smfeval.show.report import Report, Row, Section, labelled
 

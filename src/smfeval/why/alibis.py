@@ -12,7 +12,7 @@ Every verdict holds for any extrinsic and clock offset already, and for any alig
 and the verdict is asked again each time: the same evidence, the same decider.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -74,12 +74,9 @@ class Need:
     def __str__(self) -> str:
         if self.size is None:
             return "none is enough"
-        write = {"m": words.length, "rad": _degrees_text, "s": words.duration}[self.unit]
-        return write(self.size)
-
-
-def _degrees_text(angle_rad: float) -> str:
-    return words.angle(float(np.degrees(angle_rad)))
+        if self.unit == "rad":
+            return words.angle(float(np.degrees(self.size)))
+        return words.length(self.size) if self.unit == "m" else words.duration(self.size)
 
 
 @dataclass(frozen=True)
@@ -171,25 +168,49 @@ def alibis(evaluation: Evaluation) -> Alibis:
         raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
     scored, exact = evaluation.verdict, bool(evaluation.options.exact)
     opened = _evaluate_again(evaluation, exact=()) if exact else evaluation
-    turned, notes = _of_rotation(evaluation, opened), (NOTE,) if exact else (NOTE, FITTED_NOTE)
-    if scored.label != "overconfident":
-        return Alibis(scored, turned, closing_sentence(scored, turned), notes if turned else ())
+    rows: list[Alibi] = []
+    if scored.label == "overconfident":
+        rows += _position_rows(evaluation, opened)
+    turned = None if evaluation.rotation is None else evaluation.rotation.verdict
+    if turned is not None and turned.label == "overconfident":
+        rows.append(_extrinsic_and_clock(turned, _verdict_of(opened, "rotation")))
+        needed = _needed_noise(turned, "rad")
+        rows.append(Alibi("reference noise", "", turned, needed=needed))
+    notes = (NOTE,) if exact else (NOTE, FITTED_NOTE)
+    return Alibis(scored, tuple(rows), closing_sentence(scored, rows), notes if rows else ())
 
-    gauges = {kind: _evaluate_again(evaluation, alignment=kind) for kind in _wider(evaluation)}
-    widest = opened
-    if gauges:
-        *_, last = gauges
-        widest = _evaluate_again(evaluation, exact=(), alignment=last) if exact else gauges[last]
-    rows = (
-        _extrinsic_and_clock(scored, _verdict_of(opened)),
-        *(verdict_row("gauge", kind, scored, _verdict_of(found)) for kind, found in gauges.items()),
-        _clock_jitter(evaluation),
-        _continuous_reference(evaluation),
-        *_reference_noise(evaluation),
-        _all_at_once(scored, widest),
-        *turned,
-    )
-    return Alibis(scored, rows, closing_sentence(scored, rows), notes)
+
+def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[Alibi]:
+    """What may be granted in turn; `opened` is the evaluation with any extrinsic and clock."""
+    scored = evaluation.verdict
+    assert evaluation.judged is not None
+    yield _extrinsic_and_clock(scored, _verdict_of(opened))
+
+    kinds, widest = tuple(OF_GAUGE), opened  # the fewer freedoms the earlier
+    wider = kinds[kinds.index(evaluation.judged.gauge) + 1 :]
+    for kind in wider:
+        widest = _evaluate_again(evaluation, alignment=kind)
+        yield verdict_row("gauge", kind, scored, _verdict_of(widest))
+    if wider and evaluation.options.exact:
+        widest = _evaluate_again(evaluation, exact=(), alignment=wider[-1])
+    yield _clock_jitter(evaluation)
+
+    found: Evaluation | str = "it was scored so already"
+    if evaluation.options.association != "gp":
+        found = _evaluate_again(evaluation, association="gp", reference_covariance=True)
+    granted = "interpolated motion with its covariance"
+    yield verdict_row("continuous reference", granted, scored, _verdict_of(found))
+
+    for sigma_m, kind, proviso in REFERENCES:
+        left = _under_noise(evaluation, white_noise(sigma_m))
+        needed = _needed_noise(scored, "m") if proviso is None else None
+        granted = f"{words.length(sigma_m)}, {kind}"
+        yield verdict_row("reference noise", granted, scored, left, needed=needed, proviso=proviso)
+
+    gauge = "" if isinstance(widest, str) else f"{widest.alignment.kind}, "
+    granted = f"{gauge}any extrinsic and clock, noise {words.length(TOTAL_STATION_M)}"
+    left = _under_noise(widest, white_noise(TOTAL_STATION_M))
+    yield verdict_row("all at once", granted, scored, left)
 
 
 def verdict_row(
@@ -243,13 +264,6 @@ def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) 
         return str(error)
 
 
-def _wider(evaluation: Evaluation) -> tuple[str, ...]:
-    """Alignments with more freedoms than the one that was used."""
-    assert evaluation.judged is not None
-    kinds = tuple(OF_GAUGE)  # the fewer freedoms the earlier
-    return kinds[kinds.index(evaluation.judged.gauge) + 1 :]
-
-
 def _extrinsic_and_clock(scored: Verdict, found: Verdict | str) -> Alibi:
     """Any extrinsic and clock offset: what every verdict grants, unless they are known exactly."""
     fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
@@ -281,60 +295,19 @@ def _clock_jitter(evaluation: Evaluation) -> Alibi:
     return verdict_row("clock jitter", granted, evaluation.verdict, found, needed=needed)
 
 
-def _continuous_reference(evaluation: Evaluation) -> Alibi:
-    """The reference as a Gaussian process, with the covariance of its interpolation."""
-    found: Evaluation | str = "it was scored so already"
-    if evaluation.options.association != "gp":
-        found = _evaluate_again(evaluation, association="gp", reference_covariance=True)
-    granted = "interpolated motion with its covariance"
-    return verdict_row("continuous reference", granted, evaluation.verdict, _verdict_of(found))
-
-
-def _reference_noise(evaluation: Evaluation) -> Iterable[Alibi]:
-    """References of three kinds, and the noise that would end the verdict."""
-    scored = evaluation.verdict
-    for sigma_m, kind, proviso in REFERENCES:
-        found = _under_noise(evaluation, white_noise(sigma_m))
-        needed = _needed_noise(scored, "m") if proviso is None else None
-        granted = f"{words.length(sigma_m)}, {kind}"
-        yield verdict_row("reference noise", granted, scored, found, needed=needed, proviso=proviso)
-
-
 def _needed_noise(scored: Verdict, unit: Unit) -> Need | None:
     """Of the reference, to end the verdict; not asked where the estimate is lost."""
     return None if scored.lost else Need(scored.reference_sigma, unit)
 
 
-def _all_at_once(scored: Verdict, widest: Evaluation | str) -> Alibi:
-    """What may be granted to everybody: widest gauge, any extrinsic and clock, a total station."""
-    gauge = "" if isinstance(widest, str) else f"{widest.alignment.kind}, "
-    granted = f"{gauge}any extrinsic and clock, noise {words.length(TOTAL_STATION_M)}"
-    return verdict_row(
-        "all at once", granted, scored, _under_noise(widest, white_noise(TOTAL_STATION_M))
-    )
-
-
-def _of_rotation(evaluation: Evaluation, opened: Evaluation | str) -> tuple[Alibi, ...]:
-    """What the fit of the rotation took, and the noise that would end its verdict."""
-    scored = None if evaluation.rotation is None else evaluation.rotation.verdict
-    if scored is None or scored.label != "overconfident":
-        return ()
-    return (
-        _extrinsic_and_clock(scored, _verdict_of(opened, "rotation")),
-        Alibi("reference noise", "", scored, needed=_needed_noise(scored, "rad")),
-    )
-
-
-def closing_sentence(scored: Verdict, rows: Iterable[Alibi]) -> str:
+def closing_sentence(scored: Verdict, rows: Sequence[Alibi]) -> str:
     """What the rows amount to, for the position and then for the rotation."""
-    by_space: dict[str, list[Alibi]] = {"position": [], "rotation": []}
-    for row in rows:
-        by_space[row.scored.facts.space].append(row)
-    ours, theirs = by_space.values()
-    said = [f"there is nothing to explain: the verdict is {scored.label!r}"]
+    of_position = [row for row in rows if row.scored.facts.space == "position"]
+    of_rotation = [row for row in rows if row.scored.facts.space == "rotation"]
+    parts = [f"there is nothing to explain: the verdict is {scored.label!r}"]
     if scored.label == "overconfident":
-        said = [_outcome_sentence(scored, ours), *_need_sentences(ours)]
-    return "; ".join([*said, *(f"rotation: {each}" for each in _need_sentences(theirs))])
+        parts = [_outcome_sentence(scored, of_position), *_need_sentences(of_position)]
+    return "; ".join([*parts, *(f"rotation: {each}" for each in _need_sentences(of_rotation))])
 
 
 def _outcome_sentence(scored: Verdict, rows: list[Alibi]) -> str:
@@ -355,13 +328,13 @@ def _outcome_sentence(scored: Verdict, rows: list[Alibi]) -> str:
 
 def _need_sentences(rows: Iterable[Alibi]) -> list[str]:
     """How much of one alone would end the verdict; the reference's beside what references have."""
-    said = []
+    sentences = []
     for row in rows:
         if row.needed is None or row.needed.size is None:
             continue
         if row.name == "clock jitter":
-            said.append(f"a clock jitter of {row.needed} would end it")
+            sentences.append(f"a clock jitter of {row.needed} would end it")
         else:
             known = f" ({REFERENCE_SIGMAS})" if row.needed.unit == "m" else ""
-            said.append(f"a reference uncertain by {row.needed} per axis would end it{known}")
-    return said
+            sentences.append(f"a reference uncertain by {row.needed} per axis would end it{known}")
+    return sentences

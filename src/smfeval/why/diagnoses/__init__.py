@@ -38,6 +38,11 @@ SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
 NO_BELIEF = Untested(
     "drift, tails and regimes of the belief", "the estimate reports no uncertainty"
 )
+FITTED_NOTE = (
+    "the alignment was fitted on these scans; drift, regimes and tails are those after a fit "
+    "weighted by the reported covariance, whose own error is allowed for"
+)
+BIAS_NOTE = "drift, regimes and tails are those of the error without the named biases"
 SLOW_REASON = "slow errors are too few independent ones to have a tail"
 SLOW_UNTESTED = (Untested("a few scans", SLOW_REASON), Untested("heavy tails", SLOW_REASON))
 
@@ -47,52 +52,36 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
 
     `rng` draws the series without a stretch that stretches are compared with.
     """
-    case = case_of(evaluation)
-    reason = _refusal_reason(case)
+    case, reason = case_of(evaluation), None
+    size, extent = np.median(np.abs(case.error).max(axis=1)), np.abs(case.position).max()
+    if len(case) < SHORTEST:
+        reason = f"too short to diagnose: {len(case)} scans, {SHORTEST} are needed"
+    elif size <= ROUNDING * extent:
+        reason = "at least half of the errors are zero; is the estimate the reference itself?"
     if reason is not None:
         return Diagnoses((), (), (), None, (), None, None, reason=reason)
+
     names, path = path_error(evaluation, case)
     biases = find_biases(case)
-    random = case.with_error(biases.remainder, biases.alignment_covariance)
-    found, untested = _diagnose_belief(random, rng) if case.has_belief else ([], [NO_BELIEF])
+    found: list[Why] = []
+    untested, tail, notes = [NO_BELIEF], None, list[str]()
+    if case.has_belief:
+        random = case.with_error(biases.remainder, biases.alignment_covariance)
+        found, untested = _diagnose_belief(random, rng)
+        tail = tail_of(case.residuals.likelihood_terms.nees, case.dimension)
+        notes += [FITTED_NOTE] if case.fitted else []
+        notes += [BIAS_NOTE] if biases.found else []
     return Diagnoses(
         found=(*biases.found, *found),
         untested=(*biases.untested, *untested),
         bias=bias_table(names, path, case),
         windows=window_table(names, path, case),
         regimes=regime_table(case),
-        tail=tail_of(case.residuals.likelihood_terms.nees, case.dimension)
-        if case.has_belief
-        else None,
+        tail=tail,
         systematic=biases.share,
-        notes=_notes(case, len(biases.found)),
+        notes=tuple(notes),
         rotation=rotation_tables(evaluation),
     )
-
-
-def _refusal_reason(case: DiagnosisCase) -> str | None:
-    """Why there is nothing to diagnose; None if there is."""
-    if len(case) < SHORTEST:
-        return f"too short to diagnose: {len(case)} scans, {SHORTEST} are needed"
-    size, extent = np.median(np.abs(case.error).max(axis=1)), np.abs(case.position).max()
-    if size <= ROUNDING * extent:
-        return "at least half of the errors are zero; is the estimate the reference itself?"
-    return None
-
-
-def _notes(case: DiagnosisCase, biases: int) -> tuple[str, ...]:
-    """What was assumed on the way."""
-    if not case.has_belief:
-        return ()
-    notes = []
-    if case.fitted:
-        notes.append(
-            "the alignment was fitted on these scans; drift, regimes and tails are those after a "
-            "fit weighted by the reported covariance, whose own error is allowed for"
-        )
-    if biases:
-        notes.append("drift, regimes and tails are those of the error without the named biases")
-    return tuple(notes)
 
 
 def _diagnose_belief(

@@ -1,6 +1,6 @@
 """What `diagnose` returns: causes that were found, and tables that are always shown."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,6 @@ class Bias:
         """Whether the mean is what rounding leaves of zero, as after an alignment."""
         return abs(self.mean.value) < ZERO_MEAN * self.scatter_m
 
-    def to_dict(self) -> dict[str, Any]:
-        """Strict JSON data."""
-        return asdict(self) | {"mean": self.mean.to_dict()}
-
 
 @dataclass(frozen=True)
 class ErrorWindow:
@@ -68,11 +64,6 @@ class DiagnosisWindows:
     directions: tuple[str, ...]
     rows: tuple[ErrorWindow, ...]
     between: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Strict JSON data."""
-        rows = [asdict(row) | {"mean_m": list(row.mean_m)} for row in self.rows]
-        return {"directions": list(self.directions), "rows": rows, "between": self.between}
 
 
 @dataclass(frozen=True)
@@ -94,10 +85,6 @@ class RotationBias:
     scatter_deg: float
     share: float  # of the mean square about this axis, that the mean is
 
-    def to_dict(self) -> dict[str, Any]:
-        """Strict JSON data."""
-        return asdict(self) | {"mean": self.mean.to_dict()}
-
 
 @dataclass(frozen=True)
 class RotationRegime:
@@ -116,14 +103,6 @@ class RotationTables:
     bias: tuple[RotationBias, ...]
     regimes: tuple[RotationRegime, ...]
     tail: Tail | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Strict JSON data."""
-        return {
-            "bias": [each.to_dict() for each in self.bias],
-            "regimes": [asdict(each) for each in self.regimes],
-            "tail": None if self.tail is None else asdict(self.tail),
-        }
 
 
 @dataclass(frozen=True)
@@ -148,18 +127,18 @@ class Diagnoses:
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""
-        return {
-            "found": [each.diagnosis_dict() for each in self.found],
-            "untested": [asdict(each) for each in self.untested],
-            "bias": [each.to_dict() for each in self.bias],
-            "windows": None if self.windows is None else self.windows.to_dict(),
-            "regimes": [asdict(each) for each in self.regimes],
-            "tail": None if self.tail is None else asdict(self.tail),
-            "systematic": self.systematic,
-            "rotation": None if self.rotation is None else self.rotation.to_dict(),
-            "notes": list(self.notes),
-            "reason": self.reason,
-        }
+        return {each.name: _strict(getattr(self, each.name)) for each in fields(self)}
+
+
+def _strict(value: Any) -> Any:
+    """Lists and objects of tuples and results."""
+    if isinstance(value, Why):
+        return value.diagnosis_dict()
+    if isinstance(value, Number):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {each.name: _strict(getattr(value, each.name)) for each in fields(value)}
+    return [_strict(each) for each in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True)
@@ -232,17 +211,19 @@ def path_error(evaluation: Evaluation, case: DiagnosisCase) -> tuple[tuple[str, 
 
 def bias_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> tuple[Bias, ...]:
     """Mean and scatter along the path's axes, and in body axes where all three are known."""
-    rows = [_bias(name, path[:, i], case) for i, name in enumerate(names)]
+    series = dict(zip(names, path.T, strict=True))
     if case.rotation is not None and case.axes == [0, 1, 2]:
         body = so3.rotate(so3.inverse(case.rotation), case.error)
-        of = case.bodies.reference
-        rows += [_bias(f"{axis} of {of}", body[:, i], case) for i, axis in enumerate("xyz")]
-    return tuple(rows)
+        series |= {f"{axis} of {case.bodies.reference}": body[:, i] for i, axis in enumerate("xyz")}
+    return tuple(Bias(name, *_mean_and_scatter(each, "m", case)) for name, each in series.items())
 
 
-def _bias(direction: str, series: Floats, case: DiagnosisCase) -> Bias:
-    mean, square = case.intervals.of(series, "mean", "m"), float(np.mean(series**2))
-    return Bias(direction, mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0)
+def _mean_and_scatter(
+    series: Floats, unit: str, case: DiagnosisCase
+) -> tuple[Number, float, float]:
+    """Mean with its interval, standard deviation, and the mean's share of the mean square. (n,)."""
+    mean, square = case.intervals.of(series, "mean", unit), float(np.mean(series**2))
+    return mean, float(series.std()), mean.value**2 / square if square > 0 else 0.0
 
 
 def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> DiagnosisWindows:
@@ -257,8 +238,7 @@ def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> D
             float(case.time_s[start]),
             float(case.time_s[stop - 1]),
             tuple(float(m) for m in mean),
-            _rmse(case, slice(start, stop)),
-            _k(case, slice(start, stop)),
+            *_rmse_and_k(case, slice(start, stop)),
         )
         for start, stop, mean in zip(starts, stops, means, strict=True)
     )
@@ -267,32 +247,22 @@ def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> D
 
 def regime_table(case: DiagnosisCase) -> tuple[Regime, ...]:
     """Error and k by thirds of turn rate and speed, and while standing."""
-    rows = []
-    if case.turn_rate is not None:
-        rows += _thirds("turning", case.turn_rate, case)
-    rows += _thirds("speed", case.speed, case)
-    standing = case.speed < STANDING_M_S
-    if standing.any():
-        rows.append(_regime("standing", standing, case))
-    return tuple(rows)
+    masks: dict[str, Bools] = {}
+    for name, rate in (("turning", case.turn_rate), ("speed", case.speed)):
+        if rate is not None:
+            third = np.searchsorted(np.quantile(rate, [1 / 3, 2 / 3]), rate)
+            masks |= {f"{name}: {part}": third == i for i, part in enumerate(THIRDS)}
+    masks["standing"] = case.speed < STANDING_M_S
+    return tuple(
+        Regime(name, int(inside.sum()), *_rmse_and_k(case, inside))
+        for name, inside in masks.items()
+        if inside.any()
+    )
 
 
-def _thirds(name: str, rate: Floats, case: DiagnosisCase) -> list[Regime]:
-    third = np.searchsorted(np.quantile(rate, [1 / 3, 2 / 3]), rate)
-    masks = [(f"{name}: {THIRDS[i]}", third == i) for i in range(3)]
-    return [_regime(label, mask, case) for label, mask in masks if mask.any()]
-
-
-def _regime(name: str, inside: Bools, case: DiagnosisCase) -> Regime:
-    return Regime(name, int(inside.sum()), _rmse(case, inside), _k(case, inside))
-
-
-def _rmse(case: DiagnosisCase, scans: Bools | slice) -> float:
-    return float(np.sqrt(np.mean(np.sum(case.error[scans] ** 2, axis=1))))
-
-
-def _k(case: DiagnosisCase, scans: Bools | slice) -> float | None:
-    return case.k(scans) if case.has_belief else None
+def _rmse_and_k(case: DiagnosisCase, scans: Bools | slice) -> tuple[float, float | None]:
+    rmse = float(np.sqrt(np.mean(np.sum(case.error[scans] ** 2, axis=1))))
+    return rmse, case.k(scans) if case.has_belief else None
 
 
 def rotation_tables(evaluation: Evaluation) -> RotationTables | None:
@@ -311,19 +281,10 @@ def rotation_tables(evaluation: Evaluation) -> RotationTables | None:
         for each in regime_table(case)
         if each.k is not None
     )
-    return RotationTables(
-        tuple(
-            _rotation_bias(axis, -np.degrees(case.error[:, i]), case)
-            for i, axis in enumerate(found.space.axis_names)
-        ),
-        tuple(regimes),
-        tail_of(case.residuals.likelihood_terms.nees, case.dimension),
-    )
-
-
-def _rotation_bias(axis: str, series: Floats, case: DiagnosisCase) -> RotationBias:
-    mean, square = case.intervals.of(series, "mean", "deg"), float(np.mean(series**2))
-    share = mean.value**2 / square if square > 0 else 0.0
-    scatter = float(series.std())
-    is_rounding = scatter <= np.degrees(ROUNDING_RAD)  # errors as constant as numbers can be
-    return RotationBias(axis, mean, 0.0 if is_rounding else scatter, share)
+    biases = []
+    for i, axis in enumerate(found.space.axis_names):
+        mean, scatter, share = _mean_and_scatter(-np.degrees(case.error[:, i]), "deg", case)
+        is_rounding = scatter <= np.degrees(ROUNDING_RAD)  # errors as constant as numbers can be
+        biases.append(RotationBias(axis, mean, 0.0 if is_rounding else scatter, share))
+    tail = tail_of(case.residuals.likelihood_terms.nees, case.dimension)
+    return RotationTables(tuple(biases), tuple(regimes), tail)

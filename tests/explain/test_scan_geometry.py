@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.errors import OptionError, SeriesError
-from smfeval.explain.scans import downsample, plane_moments, scan_geometry, scan_normals
+from smfeval.explain.degeneracy import downsample, plane_moments, scan_geometry, scan_normals
 from smfeval.maths import so3
 
 SIDE = np.arange(-3.75, 4, 0.5)  # 16 points, in the middle of voxels of 0.5 m
