@@ -4,8 +4,9 @@ An option is one field of `Options` with its entry (see `smfeval.schema`); flags
 `pair` and keys of the table [options] of studies and sweeps are made from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +35,6 @@ from smfeval.schema import (
     is_whole,
     list_of,
     option,
-    option_made,
     parts,
     seconds,
     unknown_word,
@@ -42,7 +42,7 @@ from smfeval.schema import (
 
 if TYPE_CHECKING:
     from smfeval.maths import se3
-    from smfeval.score.rules import Rule, RuleSettings
+    from smfeval.score.rules import RuleSettings
     from smfeval.score.spaces import PositionSpace
     from smfeval.summarise.number import Intervals
 
@@ -57,12 +57,8 @@ RULE_NAMES = (  # `score.rules`
     *("ape", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval", "nees"),
     *("pit", "energy_rotation", "log_rotation", "energy_body", "log_pose"),
 )
-
-
-def default_rules() -> tuple[str, ...]:
-    """Every rule but those that need the size of the body."""
-    return tuple(rule.name for rule in _rules().values() if not rule.needs_body_size)
-
+BODY_RULES = ("energy_body",)  # that need the size of the body
+DEFAULT_RULES = tuple(name for name in RULE_NAMES if name not in BODY_RULES)
 
 # What a user may call an alignment: its name, or the gauge of the files that it fits.
 GAUGE_WORDS: dict[str, AlignmentKind] = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
@@ -81,11 +77,11 @@ SCORING = "rules"
 REFERENCE = "reference"
 
 
-def _split_names(said: str | list[str]) -> tuple[str, ...]:
+def _split_names(text: str | list[str]) -> tuple[str, ...]:
     """`a,b`, or a list of names."""
-    names = tuple(name.strip() for name in (said.split(",") if isinstance(said, str) else said))
+    names = tuple(name.strip() for name in (text.split(",") if isinstance(text, str) else text))
     if not all(names):
-        raise OptionError(f"{said!r} has an empty name in it; write names with commas between them")
+        raise OptionError(f"{text!r} has an empty name in it; write names with commas between them")
     return names
 
 
@@ -118,41 +114,16 @@ def _check_offset(offset_s: float | str) -> None:
         raise OptionError(f"offset {words.exact(offset_s)} is no time that could be meant")
 
 
-def _check_rules(names: tuple[str, ...]) -> None:
+def _check_names(option: str, names: tuple[str, ...], known: Collection[str]) -> None:
     for name in names:
-        if name not in _rules():
-            raise unknown_word("rule", name, _rules())
-
-
-def _check_exact(names: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in EXACT:
-            raise unknown_word("exact", name, EXACT)
-
-
-# What computes is imported when it is used: flags are made without numpy.
-def _rules() -> "dict[str, Rule]":
-    from smfeval.score.rules import RULES  # noqa: PLC0415
-
-    return RULES
+        if name not in known:
+            raise unknown_word(option, name, known)
 
 
 def _position_space(axes: str, reference_covariance: bool = True) -> "PositionSpace":
-    from smfeval.score.spaces import PositionSpace  # noqa: PLC0415
+    from smfeval.score.spaces import PositionSpace  # noqa: PLC0415  flags are made without numpy
 
     return PositionSpace(axes, reference_covariance)
-
-
-def _default_settings() -> "RuleSettings":
-    from smfeval.score.rules import RuleSettings  # noqa: PLC0415
-
-    return RuleSettings()
-
-
-def _default_intervals() -> "Intervals":
-    from smfeval.summarise.number import Intervals  # noqa: PLC0415
-
-    return Intervals()
 
 
 @dataclass(frozen=True)
@@ -238,17 +209,17 @@ class Options:
             }
         },
     )
-    rules: tuple[str, ...] = option_made(
-        default_rules,
+    rules: tuple[str, ...] = option(
+        DEFAULT_RULES,
         RULES,
         f"of {', '.join(RULE_NAMES)}",
         at=SCORES,
         group=SCORING,
         metavar="A,B",
-        check=_check_rules,
+        check=lambda names: _check_names("rule", names, RULE_NAMES),
     )
     settings: "RuleSettings" = parts(
-        _default_settings,
+        lambda: import_module("smfeval.score.rules").RuleSettings(),
         beta=Option(NUMBER, "power of the energy score, between 0 and 2", at=SCORES, group=SCORING),
         unbiased=Option(SWITCH, "particles: unbiased energy score", at=SCORES, group=SCORING),
         kernel_density=Option(
@@ -274,7 +245,7 @@ class Options:
         metavar="N|Ns|Nm",
     )
     intervals: "Intervals" = parts(
-        _default_intervals,
+        lambda: import_module("smfeval.summarise.number").Intervals(),
         method=Option(
             TEXT,
             "method for the intervals",
@@ -302,7 +273,7 @@ class Options:
         at=EVERYWHERE,
         group=REFERENCE,
         metavar="body,clock",
-        check=_check_exact,
+        check=lambda names: _check_names("exact", names, EXACT),
     )
     ref_sigma: ReferenceSigma | None = option(
         None,
@@ -332,7 +303,7 @@ class Options:
             if not self.reference_covariance:
                 raise OptionError(f"{name} and ref_exact contradict each other: leave out one")
             object.__setattr__(self, name, parse_reference_sigma(said))  # Python may give the text
-        sized = [name for name in self.rules if _rules()[name].needs_body_size]
+        sized = [name for name in self.rules if name in BODY_RULES]
         if sized and self.settings.body_size_m is None:
             raise OptionError(
                 f"{sized[0]} needs the size of the body (its radius of gyration in metres): "
@@ -350,7 +321,7 @@ class Options:
     def chosen_rules(self) -> tuple[str, ...]:
         """The rules asked for; by default all, that of the body too where its size is given."""
         sized = self.settings.body_size_m is not None
-        return tuple(_rules()) if sized and self.rules == default_rules() else self.rules
+        return RULE_NAMES if sized and self.rules == DEFAULT_RULES else self.rules
 
     @property
     def scored_horizon(self) -> Extent | None:

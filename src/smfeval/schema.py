@@ -152,12 +152,6 @@ def option(default: Made, kind: Kind, help: str, **more: Any) -> Made:
     return field(default=default, metadata={METADATA: {"": Option(kind, help, **more)}})
 
 
-def option_made(default: Callable[[], Made], kind: Kind, help: str, **more: Any) -> Made:
-    """The same with a default that is made when it is needed."""
-    metadata = {METADATA: {"": Option(kind, help, **more)}}
-    return field(default_factory=default, metadata=metadata)
-
-
 def parts(made: Callable[[], Made], **options: Option) -> Made:
     """A field that holds a dataclass, some fields of which a user decides."""
     return field(default_factory=made, metadata={METADATA: options})

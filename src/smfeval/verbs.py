@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 Source = str | Path | AnyTrack  # a track, or what `read` takes
 Extrinsic = str | Path | se3.Pose
 
-REFERENCE = "ref_"
-
 
 def evaluate(
     estimate: Source,
@@ -411,28 +409,28 @@ def _split(
 ) -> Keywords:
     """The keywords of a call, which are named as the flags of a verb are."""
     options = {each.name: each for each in options_at(Options, verb)}
-    reading = [each.name for each in options_at(ReadOptions, "read")]
-    of_reference = [each.name for each in options_at(ReadOptions, f"reference of {verb}")]
-    known = [*options, *reading, *(f"{REFERENCE}{name}" for name in of_reference)]
+    reading = {each.name for each in options_at(ReadOptions, "read")}
+    of_reference = {
+        f"ref_{each.name}": each.name for each in options_at(ReadOptions, f"reference of {verb}")
+    }
     for name in keywords:
-        if name not in known:
-            raise OptionError(
-                f"{call}: the option {name!r} is unknown; {suggest_word(name, known)}"
-            )
+        if name not in options and name not in reading and name not in of_reference:
+            near = suggest_word(name, [*options, *sorted(reading), *of_reference])
+            raise OptionError(f"{call}: the option {name!r} is unknown; {near}")
     _refuse_reading([name for name in keywords if name not in options], read_from)
 
-    shared = [each.name for each in options_at(ReadOptions, "options")]
+    shared = {each.name for each in options_at(ReadOptions, "options")}
     if verb == "pair":  # whose reference is only a check
-        shared = ["limit"]
-    about_reference = {
-        name: keywords[f"{REFERENCE}{name}"]
-        for name in of_reference
-        if f"{REFERENCE}{name}" in keywords
-    }
+        shared = {"limit"}
+    given = keywords.items()
     return Keywords(
-        {name: _parse(options[name], keywords[name]) for name in options if name in keywords},
-        {name: keywords[name] for name in reading if name in keywords},
-        {name: keywords[name] for name in shared if name in keywords} | about_reference,
+        {name: _parse(options[name], said) for name, said in given if name in options},
+        {name: said for name, said in given if name in reading},
+        {
+            of_reference.get(name, name): said
+            for name, said in given
+            if name in of_reference or name in shared
+        },
     )
 
 

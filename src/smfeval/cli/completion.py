@@ -5,9 +5,9 @@ import re
 
 import shtab
 
-from smfeval.cli.brought import VERBS as BROUGHT_VERBS
-from smfeval.cli.brought import brought
 from smfeval.cli.main import VERBS
+from smfeval.cli.plugins import VERBS as PLUGIN_VERBS
+from smfeval.cli.plugins import plugins
 from smfeval.cli.verb_flags import FLAGS
 
 NAMES_A_FILE = re.compile(r"FILE|FOLDER|EST|REF|TRACK|SRC|DST|\.toml|\.json|RECORDING")
@@ -26,7 +26,7 @@ def whole_parser() -> argparse.ArgumentParser:
     verbs = whole.add_subparsers()
     for verb, words in VERBS.items():
         _add(verbs, verb, words, FLAGS[verb].parser(verb))
-    for name, point in brought(BROUGHT_VERBS).items():
+    for name, point in plugins(PLUGIN_VERBS).items():
         other = point.load()
         below = verbs.add_parser(name, help=other.SUMMARY).add_subparsers()
         for verb, words in other.VERBS.items():

@@ -15,7 +15,6 @@ from smfeval.schema import unknown_word
 from smfeval.summarise.numbers import NUMBERS, metrics
 
 if TYPE_CHECKING:
-    from smfeval.compare.duels import Section
     from smfeval.studies.result import Study
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -31,7 +30,6 @@ FAILED = "failed"  # the number of runs that failed
 MISSING = "missing"  # the number of estimators on tracks without a file
 DIVERGED = "diverged"  # the number of tracks that a contender lost
 OUTCOMES = (FAILED, MISSING, DIVERGED)
-LabelledValue = tuple[str, float | None]  # where a number stands; None: there is none
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,12 @@ class Condition:
 
     def violation(self, evaluation: Evaluation) -> str | None:
         """A sentence with the value if the condition holds; raises where there is no number."""
-        value = _value(evaluation, self.name)
-        if value is None:
+        counts = {"matched": len(evaluation.pairs), "scored": len(evaluation.position.residuals)}
+        if self.name in counts:
+            value = float(counts[self.name])
+        elif (found := evaluation.get(self.name)) is not None:
+            value = found.value
+        else:
             raise OptionError(f"--fail-if {self}: this estimate has no {self.name}")
         return self.violation_by(value, evaluation.estimate.provenance.name)
 
@@ -57,7 +59,7 @@ class Condition:
         return OPERATORS[self.sign](value, self.limit)
 
     def violation_by(self, value: float, who: str) -> str | None:
-        """The same of a value; one that is not a number is neither good nor bad."""
+        """A sentence if it holds for a value; what is not a number is neither good nor bad."""
         if isnan(value):
             raise OptionError(f"--fail-if {self}: {self.name} of {who} is not a number")
         if not self.holds(value):
@@ -100,15 +102,6 @@ def exit_code(violations: Iterable[str | None]) -> int:
     return 1 if failed else 0
 
 
-def _value(evaluation: Evaluation, name: str) -> float | None:
-    if name == "matched":
-        return float(len(evaluation.pairs))
-    if name == "scored":
-        return float(len(evaluation.position.residuals))
-    found = evaluation.get(name)
-    return None if found is None else found.value
-
-
 @dataclass(frozen=True)
 class ConditionOutcome:
     """What came of conditions, in words."""
@@ -140,14 +133,14 @@ def condition_places(
     return [
         (condition, where, value)
         for condition in conditions
-        for where, value in _condition_values(study, condition)
+        for where, value in _values(study, condition.name)
     ]
 
 
 def check_conditions(study: "Study", conditions: Sequence[Condition]) -> ConditionOutcome:
     """Hold the contenders to the conditions; who has no number somewhere is left out there."""
-    places = [(condition, list(_condition_values(study, condition))) for condition in conditions]
-    every = [(condition, *place) for condition, some in places for place in some]
+    every = condition_places(study, conditions)
+    tested = {condition for condition, _, value in every if value is not None}
     return ConditionOutcome(
         violations=tuple(
             sentence
@@ -163,8 +156,8 @@ def check_conditions(study: "Study", conditions: Sequence[Condition]) -> Conditi
         untestable=(
             *(
                 f"{condition}: no contender has {condition.name} in any table"
-                for condition, some in places
-                if all(value is None for _, value in some)
+                for condition in conditions
+                if condition not in tested
             ),
             *(
                 f"{condition}: {condition.name} of {where} is not a number"
@@ -175,32 +168,24 @@ def check_conditions(study: "Study", conditions: Sequence[Condition]) -> Conditi
     )
 
 
-def _condition_values(study: "Study", condition: Condition) -> Iterator[LabelledValue]:
-    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(condition.name)
+def _values(study: "Study", name: str) -> Iterator[tuple[str, float | None]]:
+    """Where a number stands in a study, and its value; None: there is none."""
+    counted = {FAILED: study.failed_runs, MISSING: study.missing}.get(name)
     if counted is not None:
         yield "runs", float(len(counted))
         return
     for section in study.sections:
-        if not section.converged_only:
-            yield from _section_values(section, study.plan.contenders, condition)
-
-
-def _section_values(
-    section: "Section", contenders: tuple[str, ...], condition: Condition
-) -> Iterator[LabelledValue]:
-    if condition.name == DIVERGED:
-        found = {name: float(lost) for name, lost, _ in section.diverged}
-    else:
-        found = _medians(section, condition.name)
-    for name in contenders:
-        yield f"{section.group}, {name}", found.get(name)
-
-
-def _medians(section: "Section", metric: str) -> dict[str, float]:
-    return {
-        cell.estimator: cell.median.value
-        for column in section.columns
-        if column.metric == metric
-        for cell in column.cells
-        if cell.median is not None
-    }
+        if section.converged_only:
+            continue
+        if name == DIVERGED:
+            values = {who: float(lost) for who, lost, _ in section.diverged}
+        else:
+            values = {
+                cell.estimator: cell.median.value
+                for column in section.columns
+                if column.metric == name
+                for cell in column.cells
+                if cell.median is not None
+            }
+        for who in study.plan.contenders:
+            yield f"{section.group}, {who}", values.get(who)

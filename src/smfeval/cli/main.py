@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
-from smfeval.cli.brought import NOT_INSTALLED, brought, load_brought
-from smfeval.cli.brought import VERBS as BROUGHT_VERBS
+from smfeval.cli.plugins import NOT_INSTALLED, load_plugin, plugins
+from smfeval.cli.plugins import VERBS as PLUGIN_VERBS
 
 TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ def _run(arguments: list[str]) -> int:
         return 0 if arguments else 2
     verb, *rest = arguments
     if verb in ("-V", "--version"):
-        return _version()
-    if verb in VERBS or verb in NOT_INSTALLED:
-        return _run_verb(verb, rest)
-    others = brought(BROUGHT_VERBS)
-    if verb in others:
+        from smfeval import __version__  # noqa: PLC0415
+
+        print(f"smfeval {__version__}")
+        return 0
+    if verb in VERBS or verb in NOT_INSTALLED or verb in (others := plugins(PLUGIN_VERBS)):
         return _run_verb(verb, rest)
     from smfeval.schema import suggest_word  # noqa: PLC0415  --help starts in a blink
 
@@ -170,13 +170,16 @@ def _drop_output() -> None:
 
 def usage() -> str:
     """The text of `smfeval --help`."""
-    others = {name: point.load().SUMMARY for name, point in brought(BROUGHT_VERBS).items()}
+    others = {name: point.load().SUMMARY for name, point in plugins(PLUGIN_VERBS).items()}
     lines = [f"  {verb:10} {words}" for verb, words in (VERBS | others).items()]
     return USAGE.format(verbs="\n".join(lines))
 
 
 def _run_verb(verb: str, arguments: list[str]) -> int:
-    _set_numpy_environment()
+    # numpy reads these when it is imported. Of tall and thin arrays threads would only spin, and
+    # pages of 2 MB that are asked for one by one took a fifth of the CPU at a million scans.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
@@ -191,7 +194,7 @@ def _run_verb(verb: str, arguments: list[str]) -> int:
 def run_verb(verb: str, arguments: list[str]) -> int:
     """Parse the flags of a verb, and only then import what it computes with; its exit code."""
     if verb not in VERBS:
-        code: int = load_brought(BROUGHT_VERBS, verb).run(arguments)
+        code: int = load_plugin(PLUGIN_VERBS, verb).run(arguments)
         return code
     from smfeval.cli.verb_flags import FLAGS  # noqa: PLC0415  --help starts in a blink
 
@@ -204,13 +207,6 @@ def error_sentence(error: "SmfevalError") -> str:
     return f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error)
 
 
-def _set_numpy_environment() -> None:
-    """Settings that numpy reads when it is imported, for arrays that are tall and thin."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads would only spin
-    # Pages of 2 MB that are asked for one by one took a fifth of the CPU at a million scans.
-    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
-
-
 def _print_error(sentence: str) -> int:
     """Print one sentence, without characters that would steer a terminal; returns exit code 2."""
     from smfeval.words import visible  # noqa: PLC0415  --help starts in a blink
@@ -218,10 +214,3 @@ def _print_error(sentence: str) -> int:
     with suppress(OSError):  # where it cannot be told, the exit code says it
         print(f"smfeval: {visible(sentence)}", file=sys.stderr, flush=True)
     return 2
-
-
-def _version() -> int:
-    from smfeval import __version__  # noqa: PLC0415
-
-    print(f"smfeval {__version__}")
-    return 0

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +48,7 @@ from smfeval.studies.task import PairTask, Task, files_of
 from smfeval.verbs import check_output_folder, write_tables
 
 DEFAULT_PLAN = Path("study.toml")
-INIT_FLAGS = ("output",)
+TWO_FORMATS = "--json and --format name two formats for stdout; one is needed"
 RUN_FLAGS = (
     *("plan", "part", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format"),
     *("json", "plot", "save_plot", "html", "junit", "badge", "diff"),
@@ -66,12 +65,17 @@ def run(chosen: argparse.Namespace) -> int:
     """Conduct a study, or draft its plan; returns the exit code."""
     _check_flags(chosen)
     if chosen.init is not None:
-        return write_draft(chosen)
+        return _write_draft(chosen)
     if chosen.diff is not None:
         return _run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
-    _check_written(chosen, "study", "repeats", "ranks", inputs=[chosen.plan])
-    plan = _plan(chosen)
+    drawn = ("study", "repeats", "ranks")
+    check_figure_flags(chosen, *drawn, inputs=[chosen.plan], more=integration_files(chosen))
+
+    plan = read_plan(chosen.plan)
+    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
+    if chosen.recipe is not None:
+        plan = apply_recipe(plan, recipe_named(chosen.recipe))
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
@@ -86,72 +90,20 @@ def run(chosen: argparse.Namespace) -> int:
     study = _conduct(plan, found, chosen)
     if integration_files(chosen):
         _integrate(study, conditions, chosen)
-    return _exit_code(study, conditions)
-
-
-def _plan(chosen: argparse.Namespace) -> Plan:
-    """The plan, with what flags add to it."""
-    plan = read_plan(chosen.plan)
-    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
-    if chosen.recipe is None:
-        return plan
-    return apply_recipe(plan, recipe_named(chosen.recipe))
-
-
-def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study:
-    """Run every task; write, print and draw what came of it."""
-    with study_progress(quiet=chosen.quiet) as progress:
-        done = run_study(
-            plan,
-            found,
-            workers=chosen.workers,
-            scheduler=chosen.scheduler,
-            fresh=chosen.fresh,
-            progress=progress,
-        )
-    write_tables(done.study)
-    if chosen.recipe is not None:
-        _write_paper(done.study, chosen.recipe)
-    _check_any_scored(done.study)
-    _print(done, chosen)
-    draw(chosen, "study", done.study)
-    return done.study
-
-
-def _part(text: str) -> StudyPart:
-    """Read `2/8`."""
-    numbers = text.split("/")
-    if len(numbers) != len(("number", "count")) or not all(n.isdecimal() for n in numbers):
-        raise OptionError(f"--part {text!r} is no part; write for example 2/8")
-    try:
-        return StudyPart(*map(int, numbers))
-    except OptionError as error:
-        raise OptionError(f"--part: {error}") from error
-
-
-def _run_part(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> int:
-    """Do a part of a study and say what came of it; returns the exit code."""
-    with study_progress(quiet=chosen.quiet) as progress:
-        done = run_part(
-            plan,
-            found,
-            _part(chosen.part),
-            workers=chosen.workers,
-            fresh=chosen.fresh,
-            progress=progress,
-        )
-    for sentence in part_failures(done):
-        print(f"smfeval: failed: {sentence}", file=sys.stderr)
-    print(part_summary(done, plan))
-    return 0
+    outcome = check_conditions(study, conditions)
+    for sentence in outcome.skipped:
+        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
+    if outcome.untestable and not outcome.violations:  # what holds counts more
+        raise OptionError(f"--fail-if: {outcome.untestable[0]}")
+    return exit_code(outcome.violations)
 
 
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
-    for name in RUN_FLAGS if drafting else INIT_FLAGS:
+    for name in RUN_FLAGS if drafting else ("output",):
         if getattr(chosen, name):
-            word = {"plan": chosen.plan, "output": "-o"}.get(name, f"--{name.replace('_', '-')}")
+            word = {"plan": chosen.plan, "output": "-o"}.get(name, _flag(name))
             raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
     if chosen.diff is not None:
         _check_diff_flags(chosen)
@@ -165,46 +117,24 @@ def _check_flags(chosen: argparse.Namespace) -> None:
     for name in WHOLE_FLAGS if chosen.part is not None else ():
         if getattr(chosen, name):
             raise OptionError(
-                f"--{name.replace('_', '-')} means nothing with --part, which leaves results in "
-                "the cache; give it to the run that gathers"
+                f"{_flag(name)} means nothing with --part, which leaves results in the cache; "
+                "give it to the run that gathers"
             )
-    _check_format_flags(chosen, drafting=drafting)
+    _check_formats(chosen, drafting=drafting)
 
 
-def _check_format_flags(chosen: argparse.Namespace, *, drafting: bool) -> None:
+def _check_formats(chosen: argparse.Namespace, *, drafting: bool) -> None:
     """Complain about two formats of one stream."""
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.recipe and not drafting and (chosen.json or chosen.format):
         raise OptionError("--recipe prints its own tables; it takes neither --json nor --format")
     if chosen.json and chosen.format:
-        raise OptionError("--json and --format name two formats for stdout; one is needed")
+        raise OptionError(TWO_FORMATS)
 
 
-def _check_written(
-    chosen: argparse.Namespace, *drawn_from: str, inputs: Iterable[str | Path]
-) -> None:
-    """Complain about the files that would be written, before any work is done."""
-    check_figure_flags(chosen, *drawn_from, inputs=inputs, more=integration_files(chosen))
-
-
-def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
-    """What CI shows: a case for each run and for each condition on each contender."""
-    from smfeval.show.ci import verdict_badge  # noqa: PLC0415  only where asked for
-    from smfeval.show.study.ci import condition_cases, contender_labels, run_cases  # noqa: PLC0415
-
-    places = condition_places(study, conditions)
-    held = [
-        (str(condition), where, value, value is not None and condition.holds(value))
-        for condition, where, value in places
-    ]
-    fails = next((name for name, _, _, holds in held if holds), None)
-    write_integration(
-        chosen,
-        f"smfeval study {study.plan.name}",
-        [*run_cases(study), *condition_cases(held)],
-        lambda: verdict_badge(contender_labels(study), fails=fails),
-    )
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
@@ -212,14 +142,28 @@ def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> 
     tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
     local = [each for each in tasks if not any(is_url(given.source) for given in each.inputs)]
     inputs = {Path(chosen.plan), *(file for task in local for file in files_of(task))}
-    _check_written(chosen, inputs=inputs)
+    check_figure_flags(chosen, inputs=inputs, more=integration_files(chosen))
     tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
     there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]
     check_outputs(there, inputs=inputs, force=True)
 
 
-def _check_any_scored(study: Study) -> None:
-    """Complain where no run was scored; what was found out about them is on the disk."""
+def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study:
+    """Run every task; write, print and draw what came of it."""
+    with study_progress(quiet=chosen.quiet) as progress:
+        done = run_study(
+            plan,
+            found,
+            workers=chosen.workers,
+            scheduler=chosen.scheduler,
+            fresh=chosen.fresh,
+            progress=progress,
+        )
+    study = done.study
+    write_tables(study)
+    if chosen.recipe is not None:
+        with writing(plan.output / f"{chosen.recipe}.tex") as stream:
+            stream.write(paper.text(study).encode())
     if len(study.failed_runs) + len(study.missing) == len(study.results):
         first = study.failed_runs[0]
         raise FormatError(
@@ -227,12 +171,28 @@ def _check_any_scored(study: Study) -> None:
             f"{first.estimator} on "
             f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
         )
+    _print(done, chosen)
+    draw(chosen, "study", study)
+    return study
 
 
-def _write_paper(study: Study, recipe: str) -> None:
-    """The tables of a recipe, beside the others."""
-    with writing(study.plan.output / f"{recipe}.tex") as stream:
-        stream.write(paper.text(study).encode())
+def _run_part(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> int:
+    """Do a part of a study and say what came of it; returns the exit code."""
+    numbers = chosen.part.split("/")
+    if len(numbers) != len(("number", "count")) or not all(n.isdecimal() for n in numbers):
+        raise OptionError(f"--part {chosen.part!r} is no part; write for example 2/8")
+    try:
+        part = StudyPart(*map(int, numbers))
+    except OptionError as error:
+        raise OptionError(f"--part: {error}") from error
+    with study_progress(quiet=chosen.quiet) as progress:
+        done = run_part(
+            plan, found, part, workers=chosen.workers, fresh=chosen.fresh, progress=progress
+        )
+    for sentence in part_failures(done):
+        print(f"smfeval: failed: {sentence}", file=sys.stderr)
+    print(part_summary(done, plan))
+    return 0
 
 
 def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
@@ -259,22 +219,33 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     print(f"smfeval: {summary(done)}", file=sys.stderr)
 
 
-def _exit_code(study: Study, conditions: list[Condition]) -> int:
-    """The exit code; a condition that holds counts more than one that could not be looked at."""
-    outcome = check_conditions(study, conditions)
-    for sentence in (*outcome.skipped, *outcome.violations):
-        print(f"smfeval: --fail-if: {sentence}", file=sys.stderr)
-    if outcome.untestable and not outcome.violations:
-        raise OptionError(f"--fail-if: {outcome.untestable[0]}")
-    return 1 if outcome.violations else 0
+def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
+    """What CI shows: a case for each run and for each condition on each contender."""
+    from smfeval.show.ci import verdict_badge  # noqa: PLC0415  only where asked for
+    from smfeval.show.study.ci import condition_cases, contender_labels, run_cases  # noqa: PLC0415
+
+    held = [
+        (str(condition), where, value, value is not None and condition.holds(value))
+        for condition, where, value in condition_places(study, conditions)
+    ]
+    fails = next((name for name, _, _, holds in held if holds), None)
+    write_integration(
+        chosen,
+        f"smfeval study {study.plan.name}",
+        [*run_cases(study), *condition_cases(held)],
+        lambda: verdict_badge(contender_labels(study), fails=fails),
+    )
 
 
-def write_draft(chosen: argparse.Namespace) -> int:
+def _write_draft(chosen: argparse.Namespace) -> int:
     """Write a plan and say what is in it; returns the exit code."""
     path = chosen.output or DEFAULT_PLAN
     check_outputs([path], force=chosen.force)
     recipe = None if chosen.recipe is None else recipe_named(chosen.recipe)
-    draft = plan_of_folder(chosen.init, start=_folder_in_plan(chosen.init, path), recipe=recipe)
+    start = chosen.init  # as the plan will call it: absolute if the user did, or from the plan
+    if not start.is_absolute():
+        start = Path(os.path.relpath(start, path.parent))
+    draft = plan_of_folder(chosen.init, start=start.as_posix(), recipe=recipe)
     with writing(path) as stream:
         stream.write(draft.text.encode())
     plan = read_plan(path)
@@ -282,13 +253,6 @@ def write_draft(chosen: argparse.Namespace) -> int:
         print(f"smfeval: left aside: {line}", file=sys.stderr)
     print(f"{path}: {plan_extent(plan, find_tasks(plan))}; read it before you run it")
     return 0
-
-
-def _folder_in_plan(folder: Path, plan: Path) -> str:
-    """The folder as the plan will call it: absolute if the user did, or from the plan's folder."""
-    if folder.is_absolute():
-        return str(folder)
-    return Path(os.path.relpath(folder, plan.parent)).as_posix()
 
 
 def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
@@ -306,12 +270,12 @@ def _check_diff_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that mean nothing between two studies."""
     for name in (*RUN_FLAGS, "recipe", "force"):
         if name not in DIFF_FLAGS and getattr(chosen, name):
-            word = chosen.plan if name == "plan" else f"--{name.replace('_', '-')}"
+            word = chosen.plan if name == "plan" else _flag(name)
             raise OptionError(f"{word} means nothing with --diff, which reads two finished studies")
     if chosen.format not in (None, "terminal", "markdown"):
         raise OptionError(f"--diff is written as terminal, markdown or --json, not {chosen.format}")
     if chosen.json and chosen.format:
-        raise OptionError("--json and --format name two formats for stdout; one is needed")
+        raise OptionError(TWO_FORMATS)
 
 
 def _run_diff(chosen: argparse.Namespace) -> int:

@@ -2,9 +2,9 @@
 
 import argparse
 
-from smfeval.cli.brought import SWEEPS, load_brought
 from smfeval.cli.conditions import exit_code
 from smfeval.cli.outputs import check_figure_flags, draw
+from smfeval.cli.plugins import SWEEPS, load_plugin
 from smfeval.cli.progress import progress_bar
 from smfeval.compare.sweep import SENTENCES
 from smfeval.errors import OptionError
@@ -30,7 +30,7 @@ def run(chosen: argparse.Namespace) -> int:
         inputs += [file for task in tasks for file in files_of(task)]
     check_figure_flags(chosen, inputs=inputs)
 
-    of_lab = None if plan.lab is None else load_brought(SWEEPS, "lab")
+    of_lab = None if plan.lab is None else load_plugin(SWEEPS, "lab")
     with progress_bar("runs") as progress:
         sweep = measure_sweep(plan, points_of_lab=of_lab, progress=progress)
 

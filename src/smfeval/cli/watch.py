@@ -1,30 +1,38 @@
-"""`smfeval watch A B`, `watch EST --ref REF`, `watch --nis FILE`: a running alarm."""
+"""`smfeval watch A B`, `watch EST --ref REF`, `watch --nis FILE`: a running alarm.
+
+Its state is a small JSON document. It holds where in each file the first line begins that is still
+needed, so that a process that was killed goes on from there and raises its alarm at the same scan.
+Of standard input, lines that were read after the state was last saved are lost.
+"""
 
 import argparse
 import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
 
 from smfeval import words
 from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs
-from smfeval.cli.watching import (
-    BeliefWatcher,
-    InnovationWatcher,
-    Waiting,
-    Watcher,
-    load_state,
-    save_state,
-)
-from smfeval.errors import FormatError, OptionError
-from smfeval.io.source import STANDARD_INPUT
+from smfeval.errors import FormatError, OptionError, SmfevalError
+from smfeval.io.atomic import writing
+from smfeval.io.source import STANDARD_INPUT, read_small
 from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
-from smfeval.online.beliefs import BeliefWatch
-from smfeval.online.eprocess import FALSE_ALARMS, EProcess
+from smfeval.maths.arrays import Ints
+from smfeval.online.beliefs import BeliefWatch, start_from_dict
+from smfeval.online.eprocess import FALSE_ALARMS, EDetector, EProcess, sensor_share
 from smfeval.schema import seconds
 from smfeval.show import watch
+from smfeval.track import GaussianTrack, Track
 
+STATE = "smfeval.watch.state/1"
+STATE_BYTES = 4_000_000
+MOST_WAITING = 50_000  # scans of one stream that wait for the other
 POLL_S = 0.05  # between looks at files that have not grown
 
 
@@ -42,18 +50,18 @@ def run(chosen: argparse.Namespace) -> int:
     return code
 
 
-def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:
+def _follow(watcher: "Watcher", chosen: argparse.Namespace) -> int:
     """Read, weigh and report until there is an alarm or an end."""
     every, idle = _time("--every", chosen.every), _time("--idle", chosen.idle)
-    told = grown = monotonic()
+    reported = grown = monotonic()
     while True:
         new = watcher.step()
         now = monotonic()
         grown = now if new else grown
         if watcher.alarm:
             return _report("alarm", watcher, chosen)
-        if now - told >= every:
-            told = now
+        if now - reported >= every:
+            reported = now
             _report("status", watcher, chosen)
             if chosen.state is not None:
                 save_state(watcher, chosen.state)
@@ -62,13 +70,13 @@ def _follow(watcher: Watcher, chosen: argparse.Namespace) -> int:
         if chosen.once or watcher.ended or now - grown >= idle:
             if chosen.state is None:  # else what waits is weighed after a restart
                 watcher.finish()
-            if chosen.once and chosen.state is None:
-                _refuse_nothing(watcher)
+                if chosen.once:
+                    _refuse_nothing(watcher)
             return _report("alarm" if watcher.alarm else "end", watcher, chosen)
         sleep(POLL_S)
 
 
-def _refuse_nothing(watcher: Watcher) -> None:
+def _refuse_nothing(watcher: "Watcher") -> None:
     """Raise where nothing was weighed: a gate that saw nothing must not pass."""
     status = watcher.status()
     if not status["scans"]:
@@ -77,15 +85,15 @@ def _refuse_nothing(watcher: Watcher) -> None:
         raise FormatError(f"{names}: {what}; nothing was watched")
 
 
-def _time(flag: str, said: str | None) -> float:
+def _time(flag: str, text: str | None) -> float:
     """Seconds that a flag gives; without one, endless."""
-    value = inf if said is None else seconds(said)
+    value = inf if text is None else seconds(text)
     if not value >= 0:
-        raise OptionError(f"{flag} {said!r} is no time to wait")
+        raise OptionError(f"{flag} {text!r} is no time to wait")
     return value
 
 
-def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:
+def _report(kind: str, watcher: "Watcher", chosen: argparse.Namespace) -> int:
     """Print one line, unless it is a mere status and quiet was asked for; returns the exit code."""
     if kind != "status" or not chosen.quiet:
         status = watcher.status()
@@ -96,7 +104,7 @@ def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:
     return 1 if kind == "alarm" else 0
 
 
-def _watcher(chosen: argparse.Namespace) -> Watcher:
+def _watcher(chosen: argparse.Namespace) -> "Watcher":
     """The comparison that was asked for."""
     count = len(chosen.tracks)
     false_alarms = FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms
@@ -130,3 +138,323 @@ def _refuse_missing(chosen: argparse.Namespace, name: str) -> None:
     """A file that is not there yet is waited for, unless the watch is to end at once."""
     if chosen.once and name != STANDARD_INPUT and not Path(name).exists():
         raise FormatError(f"{name}: there is no such file")
+
+
+@dataclass
+class Waiting:
+    """Scans of a stream that wait for the other stream."""
+
+    stream: BeliefStream
+    track: Track | None = None
+    place: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+    def read(self) -> bool:
+        """Append what is new; whether anything was."""
+        if self.track is not None and len(self.track) > MOST_WAITING:
+            return False
+        at = self.stream.lines.offset
+        found = self.stream.read()
+        if found is None:
+            return self.stream.lines.offset > at
+        track, place = found
+        self.track = track if self.track is None else _joined(self.track, track)
+        self.place = np.concatenate([self.place, place])
+        return True
+
+    def drop(self, count: int) -> None:
+        """Forget the first scans."""
+        if self.track is not None and count:
+            left = len(self.track) > count
+            self.track = self.track[count:] if left else None
+            self.place = self.place[count:]
+
+    def state(self) -> dict[str, Any]:
+        """Where the first line begins that is still needed, and what the file is."""
+        stream = self.stream
+        offset, line = stream.lines.offset, stream.lines.line
+        if len(self.place):
+            offset, line = map(int, self.place[0])
+        return {
+            "name": stream.lines.name,
+            "offset": offset,
+            "line": line,
+            "last_stamp": stream.last_stamp if stream.lines.is_standard_input else None,
+            "dropped": stream.dropped,
+        } | {name: getattr(stream, name) for name in ("kind", "gauge", "declared", "order")}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on at that line."""
+        stream = self.stream
+        if not stream.lines.is_standard_input:
+            stream.lines.offset, stream.lines.line = state["offset"], state["line"]
+        for name in ("kind", "gauge", "declared", "order", "dropped", "last_stamp"):
+            setattr(stream, name, state[name])
+
+
+def _joined(first: Track, second: Track) -> Track:
+    """Two parts of one stream; each was checked when it was read."""
+    names = ["stamp", "position", "rotation"]
+    if isinstance(first, GaussianTrack) != isinstance(second, GaussianTrack):
+        raise FormatError(f"{first.provenance.name}: some rows have a covariance, some not")
+    names += ["covariance"] if isinstance(first, GaussianTrack) else []
+    return first.with_arrays(
+        {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names}
+    )
+
+
+@dataclass
+class BeliefWatcher:
+    """Two streams of beliefs, or one and a reference."""
+
+    first: Waiting
+    second: Waiting
+    watch: BeliefWatch
+    mode: str  # "pair" or "reference"
+    gauge: str | None = None  # None: as the files declare
+
+    def step(self) -> bool:
+        """Read both, and compare the scans that both have reached."""
+        new = [each.read() for each in (self.first, self.second)]
+        self._compare(ended=False)
+        return any(new)
+
+    def finish(self) -> None:
+        """Count as unmatched what the second stream will not reach."""
+        self._compare(ended=True)
+
+    def _compare(self, *, ended: bool) -> None:
+        first, second = self.first.track, self.second.track
+        if first is None or second is None:
+            return
+        self._check(first, second)
+        self.watch, done, unneeded = self.watch.advance(first, second, ended=ended)
+        self.first.drop(done)
+        self.second.drop(min(unneeded, len(second) - 1))
+
+    def _check(self, first: Track, second: Track) -> None:
+        """Decide the gauge once, and refuse streams that claim too little."""
+        claims = [isinstance(each, GaussianTrack) for each in (first, second)]
+        lacking = [each for each, has in zip((first, second), claims, strict=True) if not has]
+        if lacking and (self.mode == "pair" or not claims[0]):
+            raise FormatError(f"{lacking[0].provenance.name}: no covariance, so nothing is claimed")
+        if self.watch.matched or self.watch.start is not None:
+            return
+        silent = ("fixed", None) if self.mode == "reference" else ("fixed",)
+        fixed = first.about.gauge == "fixed" and second.about.gauge in silent
+        chosen: Any = self.gauge or ("none" if fixed else "first-pose")
+        self.watch = replace(self.watch, gauge=chosen)
+
+    @property
+    def ended(self) -> bool:
+        """Whether standard input is at its end."""
+        return self.first.stream.lines.ended or self.second.stream.lines.ended
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was raised."""
+        return self.watch.process.alarm is not None
+
+    def status(self) -> dict[str, Any]:
+        """Numbers of an event."""
+        watch = self.watch
+        return {
+            "mode": self.mode,
+            "names": [each.stream.lines.name for each in (self.first, self.second)],
+            "gauge": watch.gauge,
+            "dimension": len(watch.axes),
+            "scans": watch.process.scans,
+            "stamp_ns": watch.last_stamp,
+            "nees": watch.last_nees,
+            "error_m": watch.last_error_m,
+            "evidence": watch.process.evidence,
+            "evidence_whatever": watch.whatever.evidence,
+            "limit": watch.process.limit,
+            "unmatched": watch.unmatched,
+            "singular": watch.singular,
+            "dropped": self.first.stream.dropped + self.second.stream.dropped,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """What a restart needs."""
+        watch = asdict(replace(self.watch, start=None))
+        start = None if self.watch.start is None else self.watch.start.to_dict()
+        return {
+            "mode": self.mode,
+            "asked": {"gauge": self.gauge, "convention": self.first.stream.convention},
+            "streams": [self.first.state(), self.second.state()],
+            "watch": watch | {"start": start},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        saved_watch = dict(state["watch"])
+        start = saved_watch["start"]
+        saved_watch["start"] = None if start is None else start_from_dict(start)
+        for name in ("process", "whatever"):
+            saved_watch[name] = EProcess(**saved_watch[name])
+        old = BeliefWatch(**saved_watch)
+        same, other = (
+            (each.axes, each.process.false_alarms, each.process.tails) for each in (old, self.watch)
+        )
+        _refuse_other(same == other and state["asked"] == self.state()["asked"])
+        self.watch = old
+        for each, saved in zip((self.first, self.second), state["streams"], strict=True):
+            _refuse_other(each.stream.lines.name == saved["name"])
+            each.restore(saved)
+
+
+@dataclass
+class InnovationWatcher:
+    """The innovations of a filter, a detector for every sensor."""
+
+    stream: InnovationStream
+    false_alarms: float
+    gates: dict[str, float]
+    detectors: dict[str, EDetector] = field(default_factory=dict)
+    rejected: int = 0
+    last_stamp: int | None = None
+    convicted: str | None = None  # the sensor that raised the alarm
+
+    mode = "nis"
+
+    def step(self) -> bool:
+        """Weigh new measurements; of several alarms the first in the table counts."""
+        at = self.stream.lines.offset
+        alarms: list[tuple[int, str, int]] = []
+        for rows in sorted(self.stream.read(), key=lambda each: int(each.row[0])):
+            table = rows.innovations
+            name = table.sensor
+            detector = self.detectors.get(name)
+            if detector is None:
+                alarms_share = self.false_alarms * sensor_share(len(self.detectors) + 1)
+                gate = self.gates.get(name.rpartition(" (")[0], self.gates.get(""))
+                detector = EDetector(table.dimension, false_alarms=alarms_share, gate=gate)
+            used = np.flatnonzero(table.accepted)
+            beyond = detector.gate is not None and (table.nis[used] > detector.gate).any()
+            if beyond:
+                raise OptionError(f"{name}: an accepted row has a NIS above the gate")
+            self.rejected += len(table) - len(used)
+            before = detector.measurements
+            self.detectors[name] = detector = detector.advance(table.whitened[used])
+            self.last_stamp = int(table.stamp[-1])
+            if detector.alarm is not None:
+                row = used[detector.alarm - before - 1]
+                alarms.append((int(rows.row[row]), name, int(table.stamp[row])))
+        if alarms:
+            _, self.convicted, self.last_stamp = min(alarms)
+        return self.stream.lines.offset > at
+
+    def finish(self) -> None:
+        """Nothing waits."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether standard input is at its end."""
+        return self.stream.lines.ended
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the alarm was raised."""
+        return self.convicted is not None
+
+    def status(self) -> dict[str, Any]:
+        """Numbers of an event; those of the sensor with the most evidence for its limit."""
+        names = sorted(self.detectors)
+        worst = self.convicted or max(
+            names, key=lambda name: self.detectors[name].evidence / self.detectors[name].limit,
+            default=None,
+        )  # fmt: skip
+        top = None if worst is None else self.detectors[worst]
+        return {
+            "mode": self.mode,
+            "names": [self.stream.lines.name],
+            "sensors": names,
+            "sensor": worst,
+            "fault": top.fault if top is not None and self.alarm else None,
+            "dimension": None if top is None else top.dimension,
+            "scans": sum(
+                each.measurements
+                for name, each in self.detectors.items()
+                if self.convicted in (None, name)
+            ),
+            "stamp_ns": self.last_stamp,
+            "evidence": 0.0 if top is None else top.evidence,
+            "limit": 1 / self.false_alarms if top is None else top.limit,
+            "rejected": self.rejected,
+        }
+
+    def state(self) -> dict[str, Any]:
+        """What a restart needs."""
+        lines = self.stream.lines
+        return {
+            "mode": self.mode,
+            "asked": {"false_alarms": self.false_alarms, "gates": self.gates},
+            "streams": [
+                {"name": lines.name, "offset": lines.offset, "line": lines.line,
+                 "header": self.stream.header}
+            ],
+            "detectors": {name: _finite(asdict(each)) for name, each in self.detectors.items()},
+            "rejected": self.rejected,
+            "last_stamp": self.last_stamp,
+            "convicted": self.convicted,
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        lines, (saved,) = self.stream.lines, state["streams"]
+        _refuse_other(state["asked"] == self.state()["asked"] and lines.name == saved["name"])
+        if not lines.is_standard_input:
+            lines.offset, lines.line = saved["offset"], saved["line"]
+        self.stream.header = saved["header"]
+        self.detectors = {
+            name: EDetector(**{key: _thawed(value) for key, value in said.items()})
+            for name, said in state["detectors"].items()
+        }
+        for name in ("rejected", "last_stamp", "convicted"):
+            setattr(self, name, state[name])
+
+
+Watcher = BeliefWatcher | InnovationWatcher
+
+
+def _finite(said: dict[str, Any]) -> dict[str, Any]:
+    """Minus infinity, where nothing is weighed yet, as null: JSON has no such number."""
+    start = [None if value == -np.inf else value for value in said["log_start"]]
+    return said | {"log_start": start}
+
+
+def _thawed(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return tuple(-np.inf if each is None else each for each in value)
+
+
+def _refuse_other(same: bool) -> None:
+    if not same:
+        raise OptionError(
+            "the state is of other files or options; delete it to begin anew, or name another"
+        )
+
+
+def save_state(watcher: Watcher, path: Path) -> None:
+    """Write the state; it replaces the old one whole."""
+    text = json.dumps({"schema": STATE} | watcher.state(), allow_nan=False)
+    with writing(path) as stream:
+        stream.write(f"{text}\n".encode())
+
+
+def load_state(watcher: Watcher, path: Path) -> bool:
+    """Go on from a state, if there is one; whether there was."""
+    if not path.exists():
+        return False
+    try:
+        state = json.loads(read_small(path, STATE_BYTES))
+        if state["schema"] != STATE:
+            raise ValueError(f"schema {state['schema']!r}")
+        _refuse_other(state["mode"] == watcher.status()["mode"])
+        watcher.restore(state)
+    except SmfevalError as error:
+        raise OptionError(f"{path}: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise OptionError(f"{path}: no state of smfeval watch ({error})") from error
+    return True

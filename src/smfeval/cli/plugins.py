@@ -1,4 +1,4 @@
-"""What other distributions bring by entry points, as the lab does: verbs, and runs of a sweep.
+"""Plugins, which other distributions bring by entry points as the lab does: verbs, runs of a sweep.
 
 `smfeval.verbs`
     name of a verb -> module with `SUMMARY`, `VERBS` (name -> one line), `parser(verb)`,
@@ -18,16 +18,16 @@ NOT_INSTALLED = {
 }
 
 
-def brought(group: str) -> "dict[str, EntryPoint]":
+def plugins(group: str) -> "dict[str, EntryPoint]":
     """Name -> entry point, of what is installed. Slow, so only for whom it matters."""
     from importlib.metadata import entry_points  # noqa: PLC0415  it takes a while to import
 
     return {point.name: point for point in entry_points(group=group)}
 
 
-def load_brought(group: str, name: str) -> "Any":
+def load_plugin(group: str, name: str) -> "Any":
     """The module or function of an entry point."""
-    found = brought(group)
+    found = plugins(group)
     if name not in found:
         from smfeval.errors import OptionError  # noqa: PLC0415
 
