@@ -13,8 +13,9 @@ from smfeval.cli.main import main, usage
 from smfeval_lab.cli import SUMMARY, VERBS
 from smfeval_lab.cli import flags as lab_flags
 from smfeval_lab.recording import LAYOUTS
-from smfeval_lab.sensors import LIDARS, SURVEYS
 from smfeval_lab.sensors.faults import HELP
+from smfeval_lab.sensors.lidar import LIDARS
+from smfeval_lab.sensors.survey import SURVEYS
 from support.commands import refused, run
 from support.imports import COMPUTING, modules_after
 

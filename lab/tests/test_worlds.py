@@ -6,7 +6,7 @@ import pytest
 from smfeval.errors import OptionError
 from smfeval_lab.motion import simulate_walk
 from smfeval_lab.scene import Scene, cast
-from smfeval_lab.sensors import LidarModel
+from smfeval_lab.sensors.lidar import LidarModel
 from smfeval_lab.simulate import simulate
 from smfeval_lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS, world_named
 

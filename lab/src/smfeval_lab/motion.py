@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter1d
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Floats
 from smfeval_lab.scene import Ground
 
 STEP_M = 0.1
@@ -27,7 +27,12 @@ class Route:
     @cached_property
     def path(self) -> BSpline:
         """Place on the ground (2,) by the distance walked, in m; zero is the first waypoint."""
-        line = self._sample_lines()
+        first, last = self._extend_end(0, 1), self._extend_end(-1, -2)
+        corner = np.concatenate([[first], self.waypoint, [last]])
+        walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corner, axis=0).T))])
+        at = np.arange(0.0, walked[-1], STEP_M)  # every step along the lines
+        line = np.stack([np.interp(at, walked, axis) for axis in corner.T], axis=-1)
+
         smooth = gaussian_filter1d(line, self.rounding_m / STEP_M, axis=0, mode="nearest")
         walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(smooth, axis=0).T))])
         margin = int(4 * self.rounding_m / STEP_M)  # where the filter saw beyond the samples
@@ -47,14 +52,6 @@ class Route:
     def places(self) -> Floats:
         """Places every half a metre. (n, 2)."""
         return self.path(np.arange(0.0, self.length_m, 0.5))
-
-    def _sample_lines(self) -> Floats:
-        """Points every step along the lines, which go on straight at both ends."""
-        first, last = self._extend_end(0, 1), self._extend_end(-1, -2)
-        corner = np.concatenate([[first], self.waypoint, [last]])
-        walked = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corner, axis=0).T))])
-        at = np.arange(0.0, walked[-1], STEP_M)
-        return np.stack([np.interp(at, walked, axis) for axis in corner.T], axis=-1)
 
     def _extend_end(self, end: int, before: int) -> Floats:
         line = self.waypoint[end] - self.waypoint[before]
@@ -99,14 +96,10 @@ class SimulatedMotion:
         _, pitch, roll = self.angles(time).T
         yaw_rate, pitch_rate, roll_rate = self._derivatives[2](time).T
         turned = yaw_rate * np.cos(pitch)
-        return np.stack(
-            [
-                roll_rate - yaw_rate * np.sin(pitch),
-                pitch_rate * np.cos(roll) + turned * np.sin(roll),
-                turned * np.cos(roll) - pitch_rate * np.sin(roll),
-            ],
-            axis=-1,
-        )
+        about_x = roll_rate - yaw_rate * np.sin(pitch)
+        about_y = pitch_rate * np.cos(roll) + turned * np.sin(roll)
+        about_z = turned * np.cos(roll) - pitch_rate * np.sin(roll)
+        return np.stack([about_x, about_y, about_z], axis=-1)
 
     @cached_property
     def _derivatives(self) -> tuple[BSpline, BSpline, BSpline]:
@@ -169,39 +162,36 @@ def simulate_walk(
     gait = gait or Gait()
     phase = rng.uniform(0, 2 * np.pi, size=8)
     pace = gait.speed * rng.uniform(0.92, 1.05)
-    time = _knots(route, gait)
-    hand = _draw_hand(time, gait, rng)
-    distance, effort = _progress(time, gait, pace, phase, hand.walking)
+    # times that surely cover the whole route
+    walked = (route.length_m + 10) / (0.8 * gait.speed)
+    pauses = (1.5 * gait.pause_s + 2 * RISE_S) / PAUSE_EVERY_S if gait.pause_s else 0.0
+    last = gait.standing_s + gait.starting_s + walked / (1 - pauses)
+    time = np.arange(-MARGIN_S, last + 2 * MARGIN_S, KNOT_S)
+    turn, shift, walking = _draw_hand(time, gait, rng)
+    distance, effort = _progress(time, gait, pace, phase, walking)
     duration_s = _resolve_duration(route, time, distance, duration_s)
     used = time <= duration_s + MARGIN_S
 
-    t, s, effort, hand = time[used], distance[used], effort[used], hand.cut(used)
-    heading = _heading(route, s)
+    t, s, effort = time[used], distance[used], effort[used]
+    # direction of the path, without jumps of a whole turn
+    heading = np.unwrap(np.arctan2(*route.path.derivative(1)(s).T[::-1]))
     place = route.path(s)
     sway = effort * gait.sway_m * np.sin(np.pi * gait.step_hz * t + phase[0])
     place = place + sway[:, None] * np.stack([-np.sin(heading), np.cos(heading)], axis=-1)
     height = SENSOR_HEIGHT_M + (ground or Ground()).height(*place.T)
     height = height + effort * gait.bob_m * np.sin(2 * np.pi * gait.step_hz * t + phase[1])
 
-    position = np.column_stack([place, height]) + hand.shift
-    angles = _angles(t, heading, effort, gait, phase) + hand.turn
+    position = np.column_stack([place, height]) + shift[used]
+    angles = _angles(t, heading, effort, gait, phase) + turn[used]
     return interpolate_motion(t, position, angles, duration_s)
 
 
-@dataclass(frozen=True, eq=False)
-class _Hand:
-    """What holding a scanner in the hand adds to a walk."""
+def _draw_hand(time: Floats, gait: Gait, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Wandering of the arm, glances to the sides and pauses; nothing while one stands at first.
 
-    turn: Floats  # (n, 3) yaw, pitch, roll in rad
-    shift: Floats  # (n, 3) m
-    walking: Floats  # (n,) 1 while one walks, 0 in pauses
-
-    def cut(self, used: Bools) -> "_Hand":
-        return _Hand(self.turn[used], self.shift[used], self.walking[used])
-
-
-def _draw_hand(time: Floats, gait: Gait, rng: np.random.Generator) -> _Hand:
-    """Wandering of the arm, glances to the sides and pauses; nothing while one stands at first."""
+    What they add to a walk: yaw, pitch, roll (n, 3) in rad, a shift (n, 3) in m, and (n,) 1 while
+    one walks, 0 in pauses.
+    """
     begun = _rise((time - gait.standing_s) / gait.starting_s)
     turn, shift = gait.hand_rad * _wander(time, rng), gait.hand_m * _wander(time, rng)
     glances, pauses = 0 * time, 0 * time
@@ -213,7 +203,7 @@ def _draw_hand(time: Floats, gait: Gait, rng: np.random.Generator) -> _Hand:
         for start in _times(time[-1], PAUSE_EVERY_S, rng):
             _add_bump(pauses, time, 1.0, start, gait.pause_s * rng.uniform(0.5, 1.5))
     turn[:, 0] += glances
-    return _Hand(begun[:, None] * turn, begun[:, None] * shift, 1 - pauses)
+    return begun[:, None] * turn, begun[:, None] * shift, 1 - pauses
 
 
 def _times(end: float, every: float, rng: np.random.Generator) -> Floats:
@@ -248,15 +238,6 @@ def _rise(share: Floats) -> Floats:
     return share**4 * (35 - 84 * share + 70 * share**2 - 20 * share**3)
 
 
-def _knots(route: Route, gait: Gait) -> Floats:
-    """Times that surely cover the whole route."""
-    slowest = 0.8 * gait.speed
-    walked = (route.length_m + 10) / slowest
-    pauses = (1.5 * gait.pause_s + 2 * RISE_S) / PAUSE_EVERY_S if gait.pause_s else 0.0
-    last = gait.standing_s + gait.starting_s + walked / (1 - pauses)
-    return np.arange(-MARGIN_S, last + 2 * MARGIN_S, KNOT_S)
-
-
 def _progress(
     time: Floats, gait: Gait, pace: float, phase: Floats, walking: Floats
 ) -> tuple[Floats, Floats]:
@@ -274,18 +255,11 @@ def _resolve_duration(route: Route, time: Floats, distance: Floats, wished: floa
     if wished is None:
         return float(whole)
     if not SHORTEST_S <= wished <= whole:
-        limit = (
-            f"the walk ends after {words.exact(whole)} s"
-            if wished > whole
-            else f"at least {words.exact(SHORTEST_S)} s"
-        )
+        limit = f"at least {words.exact(SHORTEST_S)} s"
+        if wished > whole:
+            limit = f"the walk ends after {words.exact(whole)} s"
         raise OptionError(f"{limit}; {words.exact(wished)} s cannot be simulated")
     return float(np.floor(10 * wished + 1e-6) / 10)
-
-
-def _heading(route: Route, distance: Floats) -> Floats:
-    """Direction of the path, without jumps of a whole turn."""
-    return np.unwrap(np.arctan2(*route.path.derivative(1)(distance).T[::-1]))
 
 
 def _angles(time: Floats, heading: Floats, effort: Floats, gait: Gait, phase: Floats) -> Floats:

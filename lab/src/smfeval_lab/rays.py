@@ -308,16 +308,6 @@ def mix(i: int, j: int, k: int, seed: int) -> np.uint64:
     return bits ^ (bits >> np.uint64(31))
 
 
-@jit_compile
-def tuft_heights(x: Floats, y: Floats, shape: GroundShape) -> Floats:
-    """Heights of the tufts at places, m. (n,), (n,) -> (n,)."""
-    out = np.empty(len(x))
-    for i in range(len(x)):
-        tuft = tuft_height(x[i] / shape.cell_m, y[i] / shape.cell_m, shape.seed)
-        out[i] = shape.tuft_m * tuft
-    return out
-
-
 class Crowns(NamedTuple):
     """Ellipsoids full of leaves."""
 

@@ -167,12 +167,6 @@ class Ground:
         angle = self.wave[:, 0] * x[..., None] + self.wave[:, 1] * y[..., None] + self.phase
         return self.level + (self.amplitude * np.sin(angle)).sum(axis=-1)
 
-    def textured_height(self, x: Floats, y: Floats) -> Floats:
-        """Height with the tufts, which a ray meets. (n,), (n,) -> (n,)."""
-        from smfeval_lab.rays import tuft_heights  # noqa: PLC0415  numba only when rays are cast
-
-        return self.height(x, y) + tuft_heights(x, y, self.shape)
-
     @property
     def shape(self) -> "GroundShape":
         """What rays are cast against."""
@@ -222,8 +216,16 @@ def _find_slices(
     """Surfaces within reach, nearest first, and the rays that may meet them."""
     from smfeval_lab.rays import Slices  # noqa: PLC0415  numba only when rays are cast
 
-    gap = prints.gap(centre)
-    low, width = _views(prints, centre, gap, spread)
+    gap, to_corner = prints.gap(centre), prints.corner - centre
+    bearing = np.arctan2(to_corner[..., 1], to_corner[..., 0])
+    turn = np.mod(bearing - bearing[:, :1] + np.pi, 2 * np.pi) - np.pi
+    around = gap <= spread
+    margin = np.arcsin(np.where(around, 1.0, spread / np.where(around, 1.0, gap))) + GRAIN_RAD
+    # first azimuth in [-pi, pi) and width of what each footprint covers, seen from the batch
+    low = bearing[:, 0] + turn.min(axis=1) - margin
+    low = np.mod(low + np.pi, 2 * np.pi) - np.pi
+    width = np.where(around, 2 * np.pi, np.ptp(turn, axis=1) + 2 * margin)
+
     first = np.searchsorted(azimuth, low, side="left")
     last = np.searchsorted(azimuth, low + width, side="right")
     again = np.searchsorted(azimuth, low + width - 2 * np.pi, side="right")
@@ -236,18 +238,6 @@ def _find_slices(
     used = np.flatnonzero((gap[index] <= farthest + spread) & (last > first))
     used = used[np.argsort(gap[index[used]], kind="stable")]
     return Slices(index[used], first[used], last[used], gap[index[used]] - spread)
-
-
-def _views(prints: Footprints, centre: Floats, gap: Floats, spread: float) -> tuple[Floats, Floats]:
-    """First azimuth in [-pi, pi) and width of what each footprint covers, seen from the batch."""
-    to_corner = prints.corner - centre
-    bearing = np.arctan2(to_corner[..., 1], to_corner[..., 0])
-    turn = np.mod(bearing - bearing[:, :1] + np.pi, 2 * np.pi) - np.pi
-    around = gap <= spread
-    margin = np.arcsin(np.where(around, 1.0, spread / np.where(around, 1.0, gap))) + GRAIN_RAD
-    low = bearing[:, 0] + turn.min(axis=1) - margin
-    width = np.where(around, 2 * np.pi, np.ptp(turn, axis=1) + 2 * margin)
-    return np.mod(low + np.pi, 2 * np.pi) - np.pi, width
 
 
 GRAIN_RAD = 2 * np.pi / 65535  # rays are sorted by azimuth to this

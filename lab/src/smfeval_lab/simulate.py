@@ -5,16 +5,14 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, Provenance, Track
-from smfeval_lab.motion import SimulatedMotion, simulate_walk
-from smfeval_lab.recording import Recording, Scans
-from smfeval_lab.sensors import Faults, ImuModel, LidarModel, Survey
-from smfeval_lab.sensors.faults import draw_truth, format_faults
-from smfeval_lab.sensors.imu import simulate_imu
-from smfeval_lab.sensors.lidar import Rig, simulate_scans
-from smfeval_lab.sensors.survey import body_pose, measure_reference
+from smfeval_lab.motion import simulate_walk
+from smfeval_lab.recording import Recording
+from smfeval_lab.sensors.faults import Faults, draw_truth, format_faults
+from smfeval_lab.sensors.imu import ImuModel, simulate_imu
+from smfeval_lab.sensors.lidar import LidarModel, Rig, simulate_scans
+from smfeval_lab.sensors.survey import Survey, body_pose, measure_reference
 from smfeval_lab.worlds import World, world_named
 
 START = 1_700_000_000 * NANOSECONDS
@@ -66,8 +64,21 @@ def simulate(
     samples, since = simulate_imu(motion, imu, start=START, rng=imu_chance)
     truth = draw_truth(faults, imu_T_lidar, lidar.pattern.rings, fault_chance)
     scans = simulate_scans(Rig(built.scene, motion, lidar, truth), start=START, rng=lidar_chance)
-    measured, told = _measured(motion, survey, survey_chance)
+    measured, survey_notes = None, tuple[str, ...]()
+    if survey is not None:
+        measured, survey_notes = measure_reference(motion, survey, start=START, rng=survey_chance)
+    notes = [
+        f"simulated: world {world.name}, seed {seed}",
+        f"faults that filters are not told: {format_faults(faults)}",
+        *survey_notes,
+    ]
+    empty = int(np.sum(np.diff(scans.offset) == 0))
+    if empty:
+        notes.append(f"{words.count(empty)} of {words.count(len(scans))} scans have no points")
 
+    position, rotation = motion.pose(since / NANOSECONDS)  # the ends of the scans are among them
+    about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")
+    provenance = Provenance(f"{world.name} reference", "simulation")
     return Recording(
         f"{world.name}_{seed}",
         samples,
@@ -75,38 +86,8 @@ def simulate(
         imu_T_lidar,
         imu.noise,
         lidar.range_sigma_m,
-        _reference(motion, since, world.name),
-        (
-            f"simulated: world {world.name}, seed {seed}",
-            f"faults that filters are not told: {format_faults(faults)}",
-            *told,
-            *_empty_scan_notes(scans),
-        ),
+        Track(START + since, position, rotation, about=about, provenance=provenance),
+        tuple(notes),
         measured,
         None if survey is None else body_pose(survey),
     )
-
-
-def _measured(
-    motion: SimulatedMotion, survey: Survey | None, rng: np.random.Generator
-) -> tuple[Track | None, tuple[str, ...]]:
-    """The measured reference and its notes, if one is asked for."""
-    if survey is None:
-        return None, ()
-    return measure_reference(motion, survey, start=START, rng=rng)
-
-
-def _empty_scan_notes(scans: Scans) -> list[str]:
-    """A note on scans without points."""
-    empty = int(np.sum(np.diff(scans.offset) == 0))
-    return (
-        [f"{words.count(empty)} of {words.count(len(scans))} scans have no points"] if empty else []
-    )
-
-
-def _reference(motion: SimulatedMotion, since: Ints, name: str) -> Track:
-    """The exact poses at all IMU samples, which the ends of the scans are among."""
-    position, rotation = motion.pose(since / NANOSECONDS)
-    about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")
-    provenance = Provenance(f"{name} reference", "simulation")
-    return Track(START + since, position, rotation, about=about, provenance=provenance)

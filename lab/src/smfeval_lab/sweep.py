@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
 from smfeval.errors import OptionError, SmfevalError
@@ -15,15 +16,13 @@ from smfeval_lab.worlds import world_named
 
 SIMULATED = "simulated"
 
-Simulate = Callable[[str, int], Recording]
-
 
 def points_of_lab(
     lab: LabRuns,
     options: Options,
     *,
     progress: Progress = lambda done, total: None,
-    record: Simulate | None = None,
+    record: Callable[[str, int], Recording] | None = None,
     run: RunFilter | None = None,
 ) -> PointsAndFailures:
     """Run every filter with every setting on every world and seed.
@@ -32,41 +31,29 @@ def points_of_lab(
     filters and knobs are refused before anything runs; a walk or a run that fails stops no other.
     """
     if record is None or run is None:
-        refuse_unknown(lab)
-    record, run = record or _simulator(lab), run or run_filter
+        for world in lab.worlds:
+            world_named(world)
+        for name in lab.filters:
+            for settings in lab.settings:
+                filter_named(name).settings(_setting_arguments(settings))
+    faults = None if lab.faults else NO_FAULTS
+    record = record or partial(simulate, duration_s=lab.duration_s, faults=faults)
+    run = run or run_filter
     total = len(lab.worlds) * len(lab.seeds) * len(lab.filters) * len(lab.settings)
     outcomes: list[Point | Failure] = []
     for world in lab.worlds:
         for seed in lab.seeds:
-            recording = _recording(record, world, seed)
+            recording: Recording | SmfevalError
+            try:
+                recording = record(world, seed)
+            except SmfevalError as error:  # fails the runs on it and no other
+                recording = error
             for name in lab.filters:
                 for settings in lab.settings:
                     progress(len(outcomes), total)
                     who = (name, f"{world}_{seed}", settings)
                     outcomes.append(_outcome(who, recording, run, options))
     return split_outcomes(outcomes)
-
-
-def _recording(record: Simulate, world: str, seed: int) -> Recording | SmfevalError:
-    """The walk, or why there is none: that fails the runs on it and no other."""
-    try:
-        return record(world, seed)
-    except SmfevalError as error:
-        return error
-
-
-def refuse_unknown(lab: LabRuns) -> None:
-    """Raise on worlds, filters, knobs and values that nobody knows."""
-    for world in lab.worlds:
-        world_named(world)
-    for name in lab.filters:
-        for settings in lab.settings:
-            filter_named(name).settings(_setting_arguments(settings))
-
-
-def _simulator(lab: LabRuns) -> Simulate:
-    faults = None if lab.faults else NO_FAULTS
-    return lambda world, seed: simulate(world, seed, duration_s=lab.duration_s, faults=faults)
 
 
 def _setting_arguments(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -98,15 +85,9 @@ def point_of_evaluation(
     """The point of a run that was scored."""
     numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
     known = {name: number for name, number in numbers.items() if number is not None}
-    scored = evaluation.position
-    scans = None
+    scored, scans = evaluation.position, None
+    stamp, series = scored.estimate.stamp, scored.series
     if scored.residuals.covariance is not None:
-        scans = scan_series(
-            scored.estimate.stamp,
-            scored.series["nees"],
-            scored.series["ape"],
-            scored.residuals.covariance,
-        )
-    return point_of(
-        who, known, source=SIMULATED, scored=len(scored.residuals), notes=notes, scans=scans
-    )
+        scans = scan_series(stamp, series["nees"], series["ape"], scored.residuals.covariance)
+    count = len(scored.residuals)
+    return point_of(who, known, source=SIMULATED, scored=count, notes=notes, scans=scans)

@@ -31,7 +31,7 @@ from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import AnyTrack
 
-SCHEMA = "smfeval.tune/1"
+PARTS = ("gain", "unearned", "earned", "left")  # of the log score
 FEWEST_TRIES = 4  # of a golden section: its first two, and a step to either side
 END = 0.05  # part of the range, as logarithms, from which on the best lies at its end
 
@@ -128,15 +128,12 @@ class Tuning:
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.tune/1`)."""
         return {
-            "schema": SCHEMA,
+            "schema": "smfeval.tune/1",
             "knobs": [dict(vars(knob)) for knob in self.knobs],
             "start": self.settings(self.start),
             "best": self.settings(self.best),
             "factors": {"start": self.start.factor, "best": self.best.factor},
-            "gain": self.gain.to_dict(),
-            "unearned": self.unearned.to_dict(),
-            "earned": self.earned.to_dict(),
-            "left": self.left.to_dict(),
+            **{name: getattr(self, name).to_dict() for name in PARTS},
             "before": [dict(vars(each)) for each in self.before],
             "after": [dict(vars(each)) for each in self.after],
             "trials": [
@@ -168,26 +165,25 @@ class Search:
         pairs = zip(self.knobs, values, strict=True)
         return {knob.name: words.exact(value) for knob, value in pairs}
 
-    def rounded(self, logs: Sequence[float]) -> Values:
-        """Values that a setting can be written with, within their ranges."""
+    def score(self, logs: Sequence[float]) -> float:
+        """Mean log score of a setting; inf where a run fails, or no run is left.
+
+        Values are those that a setting can be written with, within their ranges.
+        """
         ends = [(log(knob.low), log(knob.high)) for knob in self.knobs]
         inside = (exp(min(max(x, low), high)) for x, (low, high) in zip(logs, ends, strict=True))
-        return tuple(float(words.exact(value)) for value in inside)
-
-    def score(self, logs: Sequence[float]) -> float:
-        """Mean log score of a setting; inf where a run fails, or no run is left."""
-        return self.trial(self.rounded(logs)).log_score
+        return self.trial(tuple(float(words.exact(value)) for value in inside)).log_score
 
     @property
-    def is_over(self) -> bool:
-        """Whether all settings that may be tried were tried."""
-        return len(self.known) >= self.budget
+    def best(self) -> Trial:
+        """The one with the least log score."""
+        return min(self.known.values(), key=lambda trial: trial.log_score)
 
     def trial(self, values: Values) -> Trial:
         """A setting on all tracks."""
         if values in self.known:
             return self.known[values]
-        if self.is_over:
+        if len(self.known) >= self.budget:
             return Trial(values, inf)
         found, failed = [], []
         for track in self.tracks:
@@ -195,9 +191,8 @@ class Search:
                 found.append(self.residuals(track, values))
             except SmfevalError as error:
                 failed.append(f"{track.name}: {error}")
-        scores = [scaled_log_score(*parts(each), noise=each.noise) for each in found]
-        mean = inf if failed else float(np.mean(scores))
-        factors = [best_scale(*parts(each)[:2], noise=each.noise) for each in found]
+        mean = inf if failed else float(np.mean([log_score(each) for each in found]))
+        factors = [best_factor(each) for each in found]
         self.known[values] = Trial(
             values,
             mean if isfinite(mean) else inf,
@@ -216,9 +211,16 @@ class Search:
         return scored.residuals
 
 
-def parts(residuals: Residuals, factor: float = 1.0) -> tuple[Any, Any, float]:
-    """Error, covariance and factor, as `scaled_log_score` takes them."""
-    return residuals.error, residuals.covariance, factor
+def log_score(found: Residuals, factor: float = 1.0) -> float:
+    """Mean log score under a factor on the covariance."""
+    covariance: Any = found.covariance  # there is one, see `Search.residuals`
+    return scaled_log_score(found.error, covariance, factor, noise=found.noise)
+
+
+def best_factor(found: Residuals) -> float:
+    """The factor on the covariance that the errors ask for."""
+    covariance: Any = found.covariance
+    return best_scale(found.error, covariance, noise=found.noise)
 
 
 def refuse_few_tries(tries: int, knobs: Sequence[TunedKnob]) -> None:
@@ -251,7 +253,7 @@ def tune(
     search_along_knobs(search)
     if len(knobs) > 1:
         search_simplex(search)
-    best = min(search.known.values(), key=lambda trial: trial.log_score)
+    best = search.best
     before, after = (
         tuple(outcome(search, track, trial) for track in on) for trial in (start, best)
     )
@@ -263,8 +265,7 @@ def search_along_knobs(search: Search) -> None:
     """Golden section along each knob, the others at the best so far."""
     share = max(FEWEST_TRIES, (search.budget - 1) // (len(search.knobs) + (len(search.knobs) > 1)))
     for at, knob in enumerate(search.knobs):
-        best = min(search.known.values(), key=lambda trial: trial.log_score).values
-        logs = [log(value) for value in best]
+        logs = [log(value) for value in search.best.values]
 
         def along(x: float, at: int = at, logs: list[float] = logs) -> float:
             return search.score([*logs[:at], x, *logs[at + 1 :]])
@@ -276,8 +277,7 @@ def search_simplex(search: Search) -> None:
     """Nelder and Mead's simplex from the best so far, until no try is left."""
     from scipy.optimize import minimize  # noqa: PLC0415  slow to import
 
-    best = min(search.known.values(), key=lambda trial: trial.log_score).values
-    begin = np.log(best)
+    begin = np.log(search.best.values)
     steps = 0.1 * np.log([knob.high / knob.low for knob in search.knobs])
     simplex = np.vstack([begin, begin + np.diag(steps)])
     most = max(1, search.budget - len(search.known))
@@ -285,9 +285,8 @@ def search_simplex(search: Search) -> None:
     def score(logs: Floats) -> float:
         return min(search.score(logs.tolist()), WORST)
 
-    minimize(
-        score, begin, method="Nelder-Mead", options={"initial_simplex": simplex, "maxfev": most}
-    )
+    options: Any = {"initial_simplex": simplex, "maxfev": most}
+    minimize(score, begin, method="Nelder-Mead", options=options)
 
 
 def outcome(search: Search, track: TuningTrack, trial: Trial) -> TuningOutcome:
@@ -295,10 +294,10 @@ def outcome(search: Search, track: TuningTrack, trial: Trial) -> TuningOutcome:
     found = search.residuals(track, trial.values)
     return TuningOutcome(
         track.name,
-        scaled_log_score(*parts(found), noise=found.noise),
-        scaled_log_score(*parts(found, trial.factor), noise=found.noise),
+        log_score(found),
+        log_score(found, trial.factor),
         float(np.mean(np.linalg.norm(found.error, axis=1))),
-        best_scale(*parts(found)[:2], noise=found.noise),
+        best_factor(found),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lab_support import room
-from lab_support.toy_map import follow, line_world, planar_world
+from lab_support.toy_map import FixedNoise, follow, line_world, planar_world
 from smfeval.maths import so3
 from smfeval_lab.filters.births import class_information, levers
 from smfeval_lab.filters.carried import (
@@ -14,7 +14,7 @@ from smfeval_lab.filters.carried import (
     Priors,
 )
 from smfeval_lab.filters.ieskf import Settings, run
-from smfeval_lab.filters.patch_noise import PATCH_M, FixedNoise, LearntNoise
+from smfeval_lab.filters.patch_noise import PATCH_M, LearntNoise
 
 BEGUN = 20  # scans after which ratios are looked at
 

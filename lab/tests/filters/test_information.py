@@ -199,6 +199,6 @@ def test_a_kernel_leaves_the_normals_and_widens_the_noise_that_is_told(rng, kern
     look = Linearisation(residual, H, H[:, :3], found)
     state = some_state(rng)
     update = Update(state, state, look, look, residual, len(residual), VARIANCE, 1)
-    sigma = record_update(update, np.eye(SIZE)).sigma_m
+    sigma = record_update(update, np.eye(SIZE)).telemetry["sigma_m"]
     assert np.trace(found.normals) / sigma**2 == pytest.approx(np.trace(found.matrix[:3, :3]))
     assert (sigma > np.sqrt(VARIANCE)) == (kernel != "none")

@@ -2,7 +2,16 @@
 
 import numpy as np
 
+from smfeval_lab.rays import tuft_height
 from smfeval_lab.scene import Box, Ground, Scene
+
+
+def textured_height(ground: Ground, x, y):
+    """Height with the tufts, which a ray meets. (n,), (n,) -> (n,)."""
+    shape = ground.shape
+    places = zip(x / shape.cell_m, y / shape.cell_m, strict=True)
+    tufts = np.array([tuft_height(u, v, shape.seed) for u, v in places])
+    return ground.height(x, y) + shape.tuft_m * tufts
 
 
 def from_box(box, point):
@@ -23,7 +32,7 @@ def from_ground(ground: Ground, point):
     steepest = (np.abs(ground.amplitude) * np.linalg.norm(ground.wave, axis=1)).sum()
     if ground.tufts is not None:
         steepest += 2 * np.sqrt(2) * ground.tufts.highest_m / ground.tufts.cell_m
-        height = ground.textured_height(point[:, 0].copy(), point[:, 1].copy())
+        height = textured_height(ground, point[:, 0], point[:, 1])
     else:
         height = ground.height(point[..., 0], point[..., 1])
     above = np.abs(point[..., 2] - height)

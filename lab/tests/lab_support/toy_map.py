@@ -12,7 +12,17 @@ import numpy as np
 
 from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.carried import CarriedCovariance, Matches, Motion
-from smfeval_lab.filters.patch_noise import FixedNoise
+
+
+@dataclass
+class FixedNoise:
+    """Variances that are known, m^2."""
+
+    scan_m2: float
+    patch_m2: float
+
+    def observe(self, residual, place, normal, birth):
+        """Learn nothing."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,7 @@ def follow(
         for series, value in zip(out, (np.cov(e.T), carried.covariance.copy(), P), strict=True):
             series.append(value)
         if t == scans // 2:
-            carried.remember()
+            carried.remember(10**6)
             middle = e.copy()
     past_true = e.T @ middle / runs
     return ToyResult(*(np.array(series) for series in out), carried.past[:6], past_true)

@@ -9,7 +9,8 @@ from smfeval import read
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval_lab.recording import read_recording, write_recording
-from smfeval_lab.sensors import SURVEYS, LidarModel, Spinning
+from smfeval_lab.sensors.lidar import LidarModel, Spinning
+from smfeval_lab.sensors.survey import SURVEYS
 from smfeval_lab.simulate import simulate
 
 SMALL = LidarModel(Spinning(rings=4, firings=30))

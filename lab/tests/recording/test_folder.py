@@ -10,7 +10,7 @@ import pytest
 
 from smfeval.errors import FormatError, OptionError
 from smfeval_lab.recording import ImuNoise, read_recording, write_recording
-from smfeval_lab.sensors import LidarModel, Spinning
+from smfeval_lab.sensors.lidar import LidarModel, Spinning
 from smfeval_lab.simulate import simulate
 
 SMALL = LidarModel(Spinning(rings=4, firings=30))

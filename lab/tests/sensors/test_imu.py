@@ -6,8 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from smfeval_lab.motion import Route, interpolate_motion, simulate_walk
 from smfeval_lab.recording import ImuNoise
-from smfeval_lab.sensors import ImuModel
-from smfeval_lab.sensors.imu import exact_measurements, simulate_imu
+from smfeval_lab.sensors.imu import ImuModel, exact_measurements, simulate_imu
 
 ROUTE = Route(np.array([(0.0, 0), (30, 0), (30, 25), (60, 30), (60, 60)]), rounding_m=2.5)
 NOISELESS = ImuNoise(0.0, 0.0, 0.0, 0.0)

@@ -11,17 +11,24 @@ from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval_lab.motion import simulate_walk
 from smfeval_lab.scene import Scene, box
-from smfeval_lab.sensors import (
+from smfeval_lab.sensors.faults import (
     HANDHELD_FAULTS,
     NO_FAULTS,
     TYPICAL_FAULTS,
     Faults,
+    draw_truth,
+    format_faults,
+    parse_faults,
+)
+from smfeval_lab.sensors.lidar import (
     LidarModel,
+    Rig,
     Rosette,
     Spinning,
+    directions,
+    firing_times,
+    simulate_scans,
 )
-from smfeval_lab.sensors.faults import draw_truth, format_faults, parse_faults
-from smfeval_lab.sensors.lidar import Rig, directions, firing_times, simulate_scans
 from smfeval_lab.simulate import MOUNTING
 from smfeval_lab.worlds import HANDHELD, WORLDS
 
@@ -248,7 +255,7 @@ def test_faults_have_units_and_names():
     handheld = "extrinsic=1cm,0.5deg,clock=10ms,beams=0.1deg"
     assert parse_faults("handheld") == HANDHELD_FAULTS == parse_faults(handheld)
     assert parse_faults("none") == NO_FAULTS
-    assert not NO_FAULTS
+    assert Faults() == NO_FAULTS
     given = parse_faults("extrinsic=1cm,0.2deg, clock=-3ms,scale=0.1%,range=2mm")
     assert given == Faults(0.01, 0.2, -3e-3, 2e-3, range_scale=1e-3)
 

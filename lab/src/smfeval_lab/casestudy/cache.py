@@ -49,7 +49,8 @@ class RunCache:
 
     def run(self, walk: Walk, job: Job) -> Run:
         """The run of a job: as it was kept, or run now and kept."""
-        base, key = self._base(walk, job.stem), walk.key | {"run": job.stem}
+        base = self.folder / RUNS / walk.track.name / job.stem
+        key = walk.key | {"run": job.stem}
         kept = _load_run(base, key)
         if kept is None:
             _save_run(self.run_filter(job.filter, walk.recording, job.settings), base, key)
@@ -62,7 +63,7 @@ class RunCache:
 
     def reference(self, walk: Walk) -> AnyTrack:
         """The exact poses of a track."""
-        base = self._base(walk, REFERENCE)
+        base = self.folder / RUNS / walk.track.name / REFERENCE
         kept = _load_run(base, walk.key)
         if kept is not None:
             return kept.belief
@@ -71,10 +72,6 @@ class RunCache:
             raise OptionError(f"{walk.track.name} has no reference to score against")
         _save_run(Run(truth, None, 0.0), base, walk.key)
         return truth
-
-    def _base(self, walk: Walk, stem: str) -> Path:
-        """Path of the files of a run, without their ending."""
-        return self.folder / RUNS / walk.track.name / stem
 
 
 def _save_run(run: Run, base: Path, key: Key) -> None:

@@ -1,20 +1,18 @@
 """What the numbers of a case study say, in sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from math import comb
 
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.sweep import MOVES_NATS, KnobEffect, TrackEffect, unearned_slope
-from smfeval.summarise.number import Number
+from smfeval.compare.sweep import MOVES_NATS, KnobEffect, unearned_slope
 from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
-from smfeval_lab.casestudy.result import CaseStudy, ScoreRow
+from smfeval_lab.casestudy.result import CaseStudy
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
-Pair = tuple[ScoreRow, ScoreRow]  # the smoother and the filter on one track
 
 
 def sentences(study: CaseStudy) -> tuple[str, ...]:
@@ -35,33 +33,33 @@ def _overconfidence(study: CaseStudy) -> Iterator[str]:
 
 
 def _knobs(study: CaseStudy) -> Iterator[str]:
-    reach = study.credit_reach
-    moving = [
-        f"{each.knob} ({words.fixed(each.nats, 1)} nat)"
-        for each in reach
-        if each.nats >= MOVES_NATS
-    ]
-    still = [each.knob for each in reach if each.nats < MOVES_NATS]
+    reach = study.credit_reach.items()
+    moving = [f"{knob} ({words.fixed(nats, 1)} nat)" for knob, nats in reach if nats >= MOVES_NATS]
+    still = [knob for knob, nats in reach if nats < MOVES_NATS]
     if moving:
         rest = f", not by {words.join(still)}" if still else ""
         yield f"what an update is credited with is moved by {words.join(moving)}{rest}"
     noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
-        slopes = [
-            f"{_format_slope(each.nees_slope)} on {each.track}" for each in _affected_tracks(noise)
-        ]
         yield (
-            f"as R shrinks, log10 NEES grows per nat by {words.join(slopes)}; errors that stay "
+            f"as R shrinks, log10 NEES grows per nat by {_slopes(noise)}; errors that stay "
             f"give {words.fixed(unearned_slope(), 3)}"
         )
         yield _held_intervals(noise)
     for effect in study.family_effects:
         if effect.nees_slope is not None:
-            slopes = [
-                f"{_format_slope(each.nees_slope)} on {each.track}"
-                for each in _affected_tracks(effect)
-            ]
-            yield f"for {effect.estimator} it is {words.join(slopes)}; {_held_intervals(effect)}"
+            yield f"for {effect.estimator} it is {_slopes(effect)}; {_held_intervals(effect)}"
+
+
+def _slopes(effect: KnobEffect) -> str:
+    """On the tracks on which a knob moves the precision."""
+    shown = [
+        f"{words.slope(each.nees_slope.value, each.nees_slope.low, each.nees_slope.high)} "
+        f"on {each.track}"
+        for each in effect.tracks
+        if each.nees_slope is not None
+    ]
+    return words.join(shown)
 
 
 def _held_intervals(noise: KnobEffect) -> str:
@@ -78,17 +76,8 @@ def _held_intervals(noise: KnobEffect) -> str:
     )
 
 
-def _format_slope(slope: Number | None) -> str:
-    return "-" if slope is None else words.slope(slope.value, slope.low, slope.high)
-
-
-def _affected_tracks(effect: KnobEffect) -> list[TrackEffect]:
-    """The tracks on which a knob moves the precision."""
-    return [each for each in effect.tracks if each.nees_slope is not None]
-
-
 def _credit(study: CaseStudy) -> Iterator[str]:
-    rows = [row.explanation.credit for row in study.explanations]
+    rows = [explanation.credit for explanation in study.explanations.values()]
     differences = [abs(row.unexplained) for row in rows if row.unexplained is not None]
     if differences:
         off = max(differences)
@@ -106,11 +95,13 @@ def _credit(study: CaseStudy) -> Iterator[str]:
 
 
 def _degeneracy(study: CaseStudy) -> Iterator[str]:
-    found = [
-        row.explanation.degeneracy[0] for row in study.explanations
-    ]  # the condition number comes first
+    # the condition number comes first
+    found = [explanation.degeneracy[0] for explanation in study.explanations.values()]
     if found:
-        clear = sum(_excludes_zero(each.slope.low, each.slope.high) for each in found)
+        ends = [(each.slope.low, each.slope.high) for each in found]
+        clear = sum(
+            low is not None and high is not None and not low <= 0 <= high for low, high in ends
+        )
         share = max(each.r_squared for each in found)
         yield (
             f"the condition number explains at most {words.share(share)} of the variance of log "
@@ -118,12 +109,8 @@ def _degeneracy(study: CaseStudy) -> Iterator[str]:
         )
 
 
-def _excludes_zero(low: float | None, high: float | None) -> bool:
-    return low is not None and high is not None and not low <= 0 <= high
-
-
 def _displacement(study: CaseStudy) -> Iterator[str]:
-    found = [row.explanation.displacement for row in study.explanations]
+    found = [explanation.displacement for explanation in study.explanations.values()]
     rows = [
         (each.shown.sigma_m, each.needed_every_m)
         for each in found
@@ -143,12 +130,10 @@ def _displacement(study: CaseStudy) -> Iterator[str]:
 def _variants(study: CaseStudy) -> Iterator[str]:
     for name in dict.fromkeys(row.variant for row in study.variants):
         rows = [row for row in study.variants if row.variant == name]
-        part = [100 * row.closed_share for row in rows if row.closed_share is not None]
+        part = [100 * row.closed for row in rows if row.closed is not None]
         if part:
-            k, gone = (
-                words.number_range(row.k.value for row in rows),
-                words.number_range(part, places=0),
-            )
+            k = words.number_range(row.k.value for row in rows)
+            gone = words.number_range(part, places=0)
             yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
 
 
@@ -156,7 +141,7 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
     effect = study.variant_effect(variant)
     if effect is None:
         return ""
-    slopes = [each.nees_slope for each in _affected_tracks(effect) if each.nees_slope is not None]
+    slopes = [each.nees_slope for each in effect.tracks if each.nees_slope is not None]
     if not slopes:
         return "; R no longer sets its precision"
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
@@ -185,33 +170,31 @@ def _sensitivity(study: CaseStudy) -> Iterator[str]:
 
 def compare_smoother(study: CaseStudy) -> Iterator[str]:
     """Whether the smoother is less overconfident than the filter at similar accuracy."""
-    pairs = _on_common_tracks(study, SMOOTHER, OWN_FILTER)
+    rows = {
+        (row.track, row.filter): (row.mae.value, row.k.value)
+        for row in study.scores
+        if row.k is not None and not row.lost
+    }
+    pairs = [
+        (rows[track, SMOOTHER], rows[track, OWN_FILTER])
+        for track in dict.fromkeys(track for track, _ in rows)
+        if (track, SMOOTHER) in rows and (track, OWN_FILTER) in rows
+    ]  # error and k of both, on tracks that both followed
     if not pairs:
         return
-    alike = [(a, b) for a, b in pairs if _is_similar(a.mae.value, b.mae.value)]
-    lower = sum(_k(a) < _k(b) for a, b in alike)
-    answer = (
-        "cannot be told"
-        if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL
-        else _yes_or_no(lower, alike)
-    )
+    alike = [(a, b) for a, b in pairs if max(a[0], b[0]) <= SIMILAR_FACTOR * min(a[0], b[0])]
+    lower = sum(a[1] < b[1] for a, b in alike)
+    answer = "yes" if 2 * lower > len(alike) else "no"
+    if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL:
+        answer = "cannot be told"
+    median, own_median = (float(np.median([pair[i][1] for pair in pairs])) for i in (0, 1))
     yield (
         f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "
         f"factor of {words.exact(SIMILAR_FACTOR)} of that of {OWN_FILTER} on {len(alike)} of "
         f"{words.count(len(pairs), 'track')}, and its k the lower one on {lower} of these (sign "
         f"test: p = {sign_test(lower, len(alike)):.2g}); over all, median k "
-        f"{words.number(_median_k(pairs, 0))} against {words.number(_median_k(pairs, 1))}"
+        f"{words.number(median)} against {words.number(own_median)}"
     )
-
-
-def _on_common_tracks(study: CaseStudy, one: str, other: str) -> list[Pair]:
-    """Rows of two filters on tracks that both followed."""
-    rows = {
-        (row.track, row.filter): row for row in study.scores if row.k is not None and not row.lost
-    }
-    names = dict.fromkeys(track for track, _ in rows)
-    found = [(rows.get((track, one)), rows.get((track, other))) for track in names]
-    return [(a, b) for a, b in found if a is not None and b is not None]
 
 
 def sign_test(lower: int, pairs: int) -> float:
@@ -220,29 +203,7 @@ def sign_test(lower: int, pairs: int) -> float:
     return min(1.0, 2 * sum(comb(pairs, i) for i in range(fewer + 1)) / 2**pairs)
 
 
-def _yes_or_no(lower: int, alike: Sequence[Pair]) -> str:
-    return "yes" if 2 * lower > len(alike) else "no"
-
-
-def _k(row: ScoreRow) -> float:
-    return float("nan") if row.k is None else row.k.value
-
-
-def _median_k(pairs: Sequence[Pair], which: int) -> float:
-    return float(np.median([_k(pair[which]) for pair in pairs]))
-
-
-def _is_similar(one: float, other: float) -> bool:
-    return max(one, other) <= SIMILAR_FACTOR * min(one, other)
-
-
 TOPICS = (
-    _overconfidence,
-    _knobs,
-    _credit,
-    _degeneracy,
-    _displacement,
-    _variants,
-    _sensitivity,
+    *(_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, _sensitivity),
     compare_smoother,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from smfeval.compare.slopes import KnobSettings
 from smfeval.errors import OptionError
@@ -78,26 +79,13 @@ class CaseStudyPlan:
     @property
     def worlds(self) -> tuple[SeededWorld, ...]:
         """All tracks, each once."""
-        return tuple(
-            dict.fromkeys(
-                (*self.easy, *self.adversarial, *self.swept, *self.tried, *self.noise_swept)
-            )
-        )
+        every = (*self.easy, *self.adversarial, *self.swept, *self.tried, *self.noise_swept)
+        return tuple(dict.fromkeys(every))
 
     @property
     def turning(self) -> tuple[SeededWorld, ...]:
         """Tracks on which some knob turns."""
         return tuple(dict.fromkeys((*self.swept, *self.noise_swept)))
-
-    def turned_on(self, track: SeededWorld) -> tuple[str, ...]:
-        """Names of the knobs that turn on a track."""
-        if track in self.swept:
-            return tuple(knob.name for knob in self.knobs)
-        return (NOISE_KNOB,) if track in self.noise_swept else ()
-
-    def set_of(self, chosen: SeededWorld) -> str:
-        """Which set a track is of."""
-        return "easy" if chosen in self.easy else "adversarial"
 
 
 FULL = CaseStudyPlan(noise_swept=(*EASY[1:], *ADVERSARIAL[1:]))
@@ -107,19 +95,20 @@ QUICK = CaseStudyPlan(
     swept=EASY[:1],
     tried=EASY[:1],
     walk_s=20.0,
-    knobs=tuple(
-        replace(knob, values=values)
-        for knob, values in zip(
-            KNOBS,
-            (("0.0001", "0.001", "0.01"), ("0.5", "0.8", "1.2"), ("1", "10"), ("1", "4")),
-            strict=True,
-        )
+    knobs=(
+        Knob(NOISE_KNOB, ("0.0001", "0.001", "0.01"), "0.001"),
+        Knob("voxel_m", ("0.5", "0.8", "1.2"), "0.5"),
+        Knob("process_scale", ("1", "10"), "1"),
+        Knob("iterations", ("1", "4"), "4"),
     ),
     family_noises=tuple(
         replace(each, knob=replace(each.knob, values=each.knob.values[1:4]))
         for each in FAMILY_NOISES
     ),
 )
+
+
+TRACKS = ("easy", "adversarial", "swept", "tried", "noise_swept")  # fields of a plan
 
 
 def adapt_plan(
@@ -132,18 +121,11 @@ def adapt_plan(
     for name in names:
         filter_named(name)
 
-    def drawn(tracks: tuple[SeededWorld, ...]) -> tuple[SeededWorld, ...]:
-        return tuple(replace(each, seed=each.seed + seed - 1) for each in tracks)
-
-    return replace(
-        plan,
-        filters=names,
-        easy=drawn(plan.easy),
-        adversarial=drawn(plan.adversarial),
-        swept=drawn(plan.swept),
-        tried=drawn(plan.tried),
-        noise_swept=drawn(plan.noise_swept),
-    )
+    drawn: dict[str, Any] = {
+        name: tuple(replace(each, seed=each.seed + seed - 1) for each in getattr(plan, name))
+        for name in TRACKS
+    }
+    return replace(plan, filters=names, **drawn)
 
 
 @dataclass(frozen=True)
@@ -171,12 +153,13 @@ def knob_jobs(plan: CaseStudyPlan, track: SeededWorld) -> Iterator[tuple[KnobSet
     Only R is turned on tracks of `noise_swept`, and nothing on others than those and the swept.
     """
     usual = {knob.name: knob.default for knob in plan.knobs}
-    turned = plan.turned_on(track)
+    still = {NOISE_KNOB} if track in plan.noise_swept else set()
+    turned = set(usual) if track in plan.swept else still
     for settings in one_at_a_time(plan.knobs):
-        if any(value != usual[name] and name not in turned for name, value in settings):
-            continue
-        words = tuple(f"{name}={value}" for name, value in settings if value != usual[name])
-        yield settings, Job(track, OWN_FILTER, words)
+        changed = {name: value for name, value in settings if value != usual[name]}
+        if turned.issuperset(changed):
+            words = tuple(f"{name}={value}" for name, value in changed.items())
+            yield settings, Job(track, OWN_FILTER, words)
 
 
 def family_jobs(
@@ -195,11 +178,10 @@ def variant_jobs(
     plan: CaseStudyPlan, track: SeededWorld, variant: Variant
 ) -> Iterator[tuple[KnobSettings, Job]]:
     """A variant over the noises that it is given."""
+    usual = next((knob.default for knob in plan.knobs if knob.name == NOISE_KNOB), None)
     for value in plan.noises:
-        yield (
-            ((NOISE_KNOB, value),),
-            Job(track, OWN_FILTER, (*variant.settings, *_noise_setting(plan, value))),
-        )
+        words = () if value == usual else (f"{NOISE_KNOB}={value}",)
+        yield ((NOISE_KNOB, value),), Job(track, OWN_FILTER, (*variant.settings, *words))
 
 
 def jobs_of(plan: CaseStudyPlan, track: SeededWorld) -> tuple[Job, ...]:
@@ -216,8 +198,3 @@ def jobs_of(plan: CaseStudyPlan, track: SeededWorld) -> tuple[Job, ...]:
     if track in plan.swept:
         jobs += [job for each in plan.variants for _, job in variant_jobs(plan, track, each)]
     return tuple(dict.fromkeys(jobs))
-
-
-def _noise_setting(plan: CaseStudyPlan, value: str) -> tuple[str, ...]:
-    usual = next((knob.default for knob in plan.knobs if knob.name == NOISE_KNOB), None)
-    return () if value == usual else (f"{NOISE_KNOB}={value}",)

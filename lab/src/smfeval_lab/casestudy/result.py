@@ -25,14 +25,8 @@ class Outcome:
         k = self.evaluation.get("k")
         return None if k is None else k.value
 
-    @property
-    def mae_m(self) -> float:
-        """Mean error."""
-        return self.evaluation["mae"].value
-
 
 Outcomes = dict[Job, Outcome]
-Failures = dict[Job, str]
 
 
 @dataclass(frozen=True)
@@ -44,21 +38,13 @@ class ScoreRow:
     filter: str
     settings: tuple[str, ...]  # those that the study changed
     scans: int
-    mae: Number
     sigma_m: float | None  # reported, per axis, median; None: it reports no covariance
+    mae: Number
     k: Number | None
-    coverage: Number | None  # of the 90 % region
+    coverage_90: Number | None
     verdict: str
     lost: bool
     cpu_per_scan_s: float
-
-
-@dataclass(frozen=True)
-class ExplanationRow:
-    """Why the lab's own filter reports what it reports, on one track."""
-
-    track: str
-    explanation: Explanation
 
 
 @dataclass(frozen=True)
@@ -71,9 +57,7 @@ class VariantRow:
     k: Number
     mae: Number
     precision: Number
-    closed_share: (
-        float | None
-    )  # share of log k that is gone; None: no overconfidence was shown before
+    closed: float | None  # share of log k that is gone; None: no overconfidence was shown before
 
 
 @dataclass(frozen=True)
@@ -84,14 +68,6 @@ class SensitivityRow:
     filter: str
     k: float
     alternatives: tuple[Alternative, ...]
-
-
-@dataclass(frozen=True)
-class CreditReach:
-    """How far a knob moves the credit of the lab's own filter: log det J, median over updates."""
-
-    knob: str
-    nats: float  # largest less smallest over its values, on the track where this is most
 
 
 @dataclass(frozen=True)
@@ -111,8 +87,8 @@ class CaseStudy:
     plan: CaseStudyPlan
     scores: tuple[ScoreRow, ...]
     knobs: Sweep | None  # of the lab's own filter, and R of some others; None: none ran
-    credit_reach: tuple[CreditReach, ...]
-    explanations: tuple[ExplanationRow, ...]
+    credit_reach: dict[str, float]  # knob -> nats by which it moves the credit, see `credit_reach`
+    explanations: dict[str, Explanation]  # track -> why the lab's own filter reports what it does
     variants: tuple[VariantRow, ...]
     variant_sweep: Sweep | None  # the noise R of each variant turned
     sensitivity: tuple[SensitivityRow, ...]

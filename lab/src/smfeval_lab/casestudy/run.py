@@ -1,30 +1,32 @@
 """The case study from its plan to its findings: run what is missing, score all, explain."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
 
 from smfeval.compare.sensitivity import score_alternatives
-from smfeval.compare.sweep import LOST_M
+from smfeval.compare.slopes import KnobSettings
+from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate
-from smfeval.explain.updates import explain_updates
+from smfeval.explain.updates import Explanation, credit_nats, explain_updates
+from smfeval.studies.sweep import split_outcomes
+from smfeval_lab.casestudy import plan as plans
 from smfeval_lab.casestudy.cache import RunCache, Walk
-from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job, filter_job, jobs_of
+from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job
 from smfeval_lab.casestudy.result import (
     CaseStudy,
-    CreditReach,
-    ExplanationRow,
     FailedRuns,
-    Failures,
     Outcome,
     Outcomes,
     ScoreRow,
     SensitivityRow,
+    VariantRow,
 )
-from smfeval_lab.casestudy.sweeps import credit_reach, knob_sweep, variant_rows, variant_sweep
 from smfeval_lab.filters import RunFilter, run_filter
+from smfeval_lab.sweep import point_of_evaluation
 
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 BASIC_OPTIONS = Options(rules=())  # errors, NEES and coverage; nobody asks for the other rules here
@@ -47,11 +49,14 @@ def case_study(
     if not outcomes:
         raise OptionError(f"no filter came to an end; {not_run[0].filter}: {not_run[0].sentence}")
 
-    jobs = [filter_job(track, name) for track in plan.worlds for name in plan.filters]
+    jobs = [plans.filter_job(track, name) for track in plan.worlds for name in plan.filters]
     usual = [outcomes[job] for job in jobs if job in outcomes]
-    own = [outcome for outcome in usual if outcome.job.filter == OWN_FILTER]
-    explanations, notes = _explanation_rows(own)
-    reach, reach_notes = _credit_reach_rows(plan, outcomes)
+    explanations, notes = explain_own(usual)
+    reach: dict[str, float] = {}
+    try:
+        reach = credit_reach(plan, outcomes)
+    except SeriesError as error:
+        notes.append(f"how far knobs move the credit is not told: {error}")
     return CaseStudy(
         plan=plan,
         scores=tuple(score_row(plan, each) for each in usual),
@@ -62,42 +67,39 @@ def case_study(
         variant_sweep=variant_sweep(plan, outcomes),
         sensitivity=tuple(sensitivity_rows(usual)) if plan.sensitivity else (),
         not_run=not_run,
-        notes=(*notes, *reach_notes),
+        notes=tuple(notes),
         cpu_s=sum(each.run.cpu_s for each in outcomes.values()),
         outcomes=tuple(usual),
     )
 
 
 def run_plan(
-    plan: CaseStudyPlan, cache: RunCache, progress: Progress = lambda done, total, words: None
-) -> tuple[Outcomes, Failures]:
-    """Run and score all that the plan asks for, one track after the other."""
-    jobs_on = {track: jobs_of(plan, track) for track in plan.worlds}
+    plan: CaseStudyPlan, cache: RunCache, progress: Progress
+) -> tuple[Outcomes, dict[Job, str]]:
+    """Run and score all that the plan asks for, one track after the other; and why runs failed."""
+    jobs_on = {track: plans.jobs_of(plan, track) for track in plan.worlds}
     total, done = sum(map(len, jobs_on.values())), 0
     outcomes: Outcomes = {}
-    failures: Failures = {}
+    failures: dict[Job, str] = {}
     for track, jobs in jobs_on.items():
         walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
         for job in jobs:
             progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
             try:
-                outcomes[job] = _score_job(job, walk, cache)
+                run, reference = cache.run(walk, job), cache.reference(walk)
+                scored = evaluate(run.belief, reference, options=BASIC_OPTIONS)
+                outcomes[job] = Outcome(job, run, scored)
             except (SmfevalError, *FOREIGN_ERRORS) as error:
                 failures[job] = str(error) or type(error).__name__
             done += 1
     return outcomes, failures
 
 
-def _score_job(job: Job, walk: Walk, cache: RunCache) -> Outcome:
-    run = cache.run(walk, job)
-    return Outcome(job, run, evaluate(run.belief, cache.reference(walk), options=BASIC_OPTIONS))
-
-
 def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
     """The numbers of one run."""
     found, job = outcome.evaluation, outcome.job
     return ScoreRow(
-        set=plan.set_of(job.track),
+        set="easy" if job.track in plan.easy else "adversarial",
         track=job.track.name,
         filter=job.filter,
         settings=job.settings,
@@ -105,9 +107,9 @@ def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
         mae=found["mae"],
         sigma_m=outcome.run.sigma_m,
         k=found.get("k"),
-        coverage=found.get("coverage_90"),
+        coverage_90=found.get("coverage_90"),
         verdict=found.verdict.label,
-        lost=outcome.mae_m > LOST_M,
+        lost=found["mae"].value > LOST_M,
         cpu_per_scan_s=outcome.run.cpu_s / outcome.run.scans,
     )
 
@@ -120,40 +122,127 @@ def sensitivity_rows(outcomes: Sequence[Outcome]) -> Iterator[SensitivityRow]:
             yield SensitivityRow(outcome.job.track.name, outcome.job.filter, outcome.k, found)
 
 
-def _explanation_rows(
-    outcomes: list[Outcome],
-) -> tuple[tuple[ExplanationRow, ...], tuple[str, ...]]:
-    """Rows of the runs that can be explained, and why the others cannot."""
-    rows, notes = [], []
+def explain_own(outcomes: Sequence[Outcome]) -> tuple[dict[str, Explanation], list[str]]:
+    """Runs of the lab's own filter that can be explained, by track, and why others cannot."""
+    rows, notes = {}, []
     for outcome in outcomes:
-        try:
-            found = explain_updates(outcome.run.updates, outcome.evaluation)
-            rows.append(ExplanationRow(outcome.job.track.name, found))
-        except SeriesError as error:
-            notes.append(f"{outcome.job.track.name} is not explained: {error}")
-    return tuple(rows), tuple(notes)
+        name = outcome.job.track.name
+        if outcome.job.filter == OWN_FILTER:
+            try:
+                rows[name] = explain_updates(outcome.run.updates, outcome.evaluation)
+            except SeriesError as error:
+                notes.append(f"{name} is not explained: {error}")
+    return rows, notes
 
 
-def _credit_reach_rows(
-    plan: CaseStudyPlan, outcomes: Outcomes
-) -> tuple[tuple[CreditReach, ...], tuple[str, ...]]:
-    """How far knobs move the credit, or why that cannot be said."""
-    try:
-        return tuple(credit_reach(plan, outcomes)), ()
-    except SeriesError as error:
-        return (), (f"how far knobs move the credit is not told: {error}",)
-
-
-def group_failures(failures: Failures) -> tuple[FailedRuns, ...]:
+def group_failures(failures: dict[Job, str]) -> tuple[FailedRuns, ...]:
     """Runs that failed, those of one filter with one reason together."""
-    alike: dict[tuple[str, str], list[Job]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for job, sentence in failures.items():
-        alike.setdefault((job.filter, sentence), []).append(job)
+        alike.setdefault((job.filter, sentence), []).append(job.track.name)
     return tuple(
-        FailedRuns(name, sentence, _tracks(jobs), len(jobs))
-        for (name, sentence), jobs in alike.items()
+        FailedRuns(name, sentence, tuple(dict.fromkeys(tracks)), len(tracks))
+        for (name, sentence), tracks in alike.items()
     )
 
 
-def _tracks(jobs: Sequence[Job]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(job.track.name for job in jobs))
+def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
+    """A sweep of each knob of the lab's own filter, the others at their defaults.
+
+    Filters of the plan whose R turns, too, are in it under their names.
+    """
+    own = (
+        (OWN_FILTER, settings, job)
+        for track in plan.turning
+        for settings, job in plans.knob_jobs(plan, track)
+    )
+    families = (
+        (family.filter, settings, job)
+        for family in plan.family_noises
+        for track in plan.swept
+        for settings, job in plans.family_jobs(plan, track, family)
+    )
+    return _build_sweep("knobs", chain(own, families), outcomes)
+
+
+def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> dict[str, float]:
+    """How far each knob moves the credit, log det J, which is what an update brings (median).
+
+    Largest less smallest over its values, on the track where this is most; of runs in which no
+    other knob is turned and that tell of their updates.
+    """
+    reach: dict[str, float] = {}
+    for knob in plan.knobs:
+        for track in plan.swept:
+            runs = [
+                outcomes[job]
+                for _, job in plans.knob_jobs(plan, track)
+                if job in outcomes
+                and outcomes[job].run.telemetry is not None
+                and all(word.startswith(f"{knob.name}=") for word in job.settings)
+            ]
+            if len(runs) > 1:
+                nats = [credit_nats(each.run.updates, each.evaluation) for each in runs]
+                reach[knob.name] = max(reach.get(knob.name, 0.0), float(np.ptp(nats)))
+    return reach
+
+
+def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
+    """A sweep of R in each variant; None where nothing can be swept."""
+    named = (
+        (variant.name, settings, job)
+        for variant in plan.variants
+        for track in plan.swept
+        for settings, job in plans.variant_jobs(plan, track, variant)
+    )
+    return _build_sweep("variants", named, outcomes)
+
+
+def variant_rows(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[VariantRow]:
+    """Each variant with the filter's own R against the filter as it is."""
+    for track, variant in product(plan.tried, plan.variants):
+        usual = outcomes.get(Job(track, OWN_FILTER))
+        tried = outcomes.get(Job(track, OWN_FILTER, variant.settings))
+        if usual is None or tried is None:
+            continue
+        k, before, precision = tried.evaluation.get("k"), usual.k, tried.evaluation.get("precision")
+        if k is None or before is None or precision is None:
+            raise SeriesError(f"{variant.name}: a variant without a covariance cannot be compared")
+        overconfident = usual.evaluation.verdict.label == "overconfident"
+        yield VariantRow(
+            track=track.name,
+            variant=variant.name,
+            settings=variant.settings,
+            k=k,
+            mae=tried.evaluation["mae"],
+            precision=precision,
+            closed=closed_share(k.value, before) if overconfident else None,
+        )
+
+
+def closed_share(k: float, usual: float) -> float | None:
+    """Share of the overconfidence that is gone: 1 - log k / log k_usual.
+
+    0 as before, 1 honest, more than 1 conservative, negative worse than before.
+    """
+    return 1 - float(np.log(k) / np.log(usual)) if usual > 1 and k > 0 else None
+
+
+def _build_sweep(
+    name: str, named: Iterable[tuple[str, KnobSettings, Job]], outcomes: Outcomes
+) -> Sweep | None:
+    """The sweep of those runs that there are; None where no knob has two values.
+
+    `named`: the estimator's name in the sweep, its settings, the run.
+    """
+    found = []
+    for who, settings, job in named:
+        if job in outcomes:
+            run, evaluation = outcomes[job].run, outcomes[job].evaluation
+            point = (who, job.track.name, settings)
+            found.append(point_of_evaluation(point, evaluation, notes=run.notes))
+    points, failures = split_outcomes(found)
+    try:
+        return sweep_of(points, name=name, failures=failures)
+    except SeriesError:
+        return None  # the study lists what did not run

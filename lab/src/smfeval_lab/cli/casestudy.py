@@ -12,45 +12,24 @@ from smfeval.cli.outputs import check_outputs, command_line, write_page
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.render import json_text
-from smfeval_lab.casestudy import FULL, QUICK, CaseStudy, CaseStudyPlan, adapt_plan, case_study
+from smfeval_lab.casestudy import FULL, QUICK, CaseStudy, adapt_plan, case_study
 from smfeval_lab.casestudy.cache import RUNS
 from smfeval_lab.casestudy.run import Progress
 from smfeval_lab.show import report
-from smfeval_lab.show.document import document
 
 DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Run, or resume, the case study; returns the exit code."""
-    plan = _plan(chosen)
-    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{chosen.html}: a page is written as .html")
-    check_outputs([chosen.html] if chosen.html else [], force=chosen.force)
-    _prepare(chosen.output)
-    with _progress_shown(quiet=chosen.quiet) as progress:
-        study = case_study(chosen.output, plan, progress=progress)
-    _write(chosen.output / DOCUMENT, json_text(document(study)))
-    _write(chosen.output / REPORT, report.markdown(study))
-    _draw(study, chosen)
-    if chosen.json:
-        print(json_text(document(study)), end="")
-    elif chosen.quiet:
-        print(report.last_line(study, str(chosen.output)))
-    else:
-        print(f"{report.text(study)}{report.last_line(study, str(chosen.output))}")
-    return 0
-
-
-def _plan(chosen: argparse.Namespace) -> CaseStudyPlan:
     names = None if chosen.filters is None else chosen.filters.split(",")
     if names is not None and not all(names):
         raise OptionError("--filters has an empty name in it: write --filters ieskf,kiss-icp")
-    return adapt_plan(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
-
-
-def _prepare(folder: Path) -> None:
-    """Make the folder, or take one up in which a case study was begun."""
+    plan = adapt_plan(QUICK if chosen.quick else FULL, filters=names, seed=chosen.seed)
+    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"{chosen.html}: a page is written as .html")
+    check_outputs([chosen.html] if chosen.html else [], force=chosen.force)
+    folder: Path = chosen.output  # new, or one in which a case study was begun
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder}: this is a file; a case study is written to a folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / RUNS).is_dir():
@@ -59,31 +38,36 @@ def _prepare(folder: Path) -> None:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
-
-
-def _write(path: Path, text: str) -> None:
-    with writing(path) as stream:
-        stream.write(text.encode())
+    with _progress_shown(quiet=chosen.quiet) as progress:
+        study = case_study(chosen.output, plan, progress=progress)
+    written = {DOCUMENT: json_text(report.document(study)), REPORT: report.markdown(study)}
+    for name, text in written.items():
+        with writing(chosen.output / name) as stream:
+            stream.write(text.encode())
+    _draw(study, chosen)
+    if chosen.json:
+        print(written[DOCUMENT], end="")
+    else:
+        shown = "" if chosen.quiet else report.text(study)
+        print(f"{shown}wrote {chosen.output}: {report.extent(study)}")
+    return 0
 
 
 def _draw(study: CaseStudy, chosen: argparse.Namespace) -> None:
     """All figures as pages of a PDF and each as a PNG; why some cannot be goes to stderr."""
-    folder = chosen.output
     from smfeval.show.figures import save  # noqa: PLC0415
-    from smfeval_lab.show.figures import gallery_of_case_study  # noqa: PLC0415  matplotlib
+    from smfeval_lab.show.page import case_study_page, gallery_of_case_study  # noqa: PLC0415
 
     gallery = gallery_of_case_study(study)
     for name, reason in gallery.refusals.items():
         print(f"smfeval: no figure {name}: {reason}", file=sys.stderr)
     if gallery.figures:
-        save(gallery.figures, folder / FIGURES)
-        pictures = folder / "figures"
+        save(gallery.figures, chosen.output / FIGURES)
+        pictures = chosen.output / "figures"
         pictures.mkdir(exist_ok=True)
         for name, figure in gallery.figures.items():
             save({name: figure}, pictures / f"{name}.png")
     if chosen.html is not None:
-        from smfeval_lab.show.page import case_study_page  # noqa: PLC0415  matplotlib
-
         command = command_line("lab casestudy", chosen.arguments)
         write_page(chosen.html, case_study_page(study, gallery, command=command))
 
@@ -110,7 +94,6 @@ def _progress_shown(*, quiet: bool) -> Iterator[Progress]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("runs")
 
-        def show_run(done: int, total: int, run: str) -> None:
-            bar.update(task, completed=done, total=total, description=run)
-
-        yield show_run
+        yield lambda done, total, run: bar.update(
+            task, completed=done, total=total, description=run
+        )

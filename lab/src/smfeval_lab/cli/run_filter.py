@@ -20,8 +20,7 @@ from smfeval.io.progress import listening
 from smfeval.show.render import json_text
 from smfeval_lab.filters import Filter, filter_named
 from smfeval_lab.filters.run import Run, write_telemetry
-from smfeval_lab.recording import read_recording
-from smfeval_lab.recording.data import parse_imu_noise
+from smfeval_lab.recording import parse_imu_noise, read_recording
 from smfeval_lab.show import text
 
 
@@ -38,8 +37,14 @@ def run(chosen: argparse.Namespace) -> int:
     _refuse_outputs(entry, chosen)
     settings = entry.settings(chosen.set)
 
+    names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
+    options = {name: getattr(chosen, name) for name in names}
+    if chosen.imu_noise is not None:
+        options["imu_noise"] = parse_imu_noise(chosen.imu_noise)
+    if chosen.extrinsic is not None:
+        options["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
     with progress("reading"):
-        recording = read_recording(chosen.recording, **_recording_options(chosen))
+        recording = read_recording(chosen.recording, **options)
     with _speed_bar():
         finished = entry.run(recording, settings)
     files = _write_run(finished, chosen)
@@ -47,10 +52,10 @@ def run(chosen: argparse.Namespace) -> int:
     done = text.FinishedRun(chosen.filter, tuple(chosen.set), recording, finished, files)
     if chosen.json:
         print(json_text(text.run_document(done)), end="")
-    elif chosen.quiet:
-        print(text.run_last_line(done))
-    else:
+        return 0
+    if not chosen.quiet:
         print(text.run_text(done, verbose=chosen.verbose), end="")
+    print(text.run_last_line(done))
     return 0
 
 
@@ -61,7 +66,10 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
         raise OptionError(f"{chosen.output}: {kind.title} would lose the covariance")
     files = files_to_write(chosen.output)
     if chosen.telemetry is not None:
-        _refuse_telemetry(entry, chosen)
+        if not entry.telemetry:
+            raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
+        if chosen.telemetry.suffix != ".parquet":
+            raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
         files.append(chosen.telemetry)
     if chosen.innovations is not None:
         if not entry.telemetry:
@@ -71,24 +79,6 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
         files.append(chosen.innovations)
     inputs = [Path(chosen.recording), *given_files(chosen.extrinsic)]
     check_outputs(files, inputs=inputs, force=chosen.force)
-
-
-def _refuse_telemetry(entry: Filter, chosen: argparse.Namespace) -> None:
-    if not entry.telemetry:
-        raise OptionError(f"filter {chosen.filter} leaves no telemetry to write")
-    if chosen.telemetry.suffix != ".parquet":
-        raise OptionError(f"{chosen.telemetry}: telemetry is written to a .parquet file")
-
-
-def _recording_options(chosen: argparse.Namespace) -> dict[str, object]:
-    """What the user says of the recording, as options of `read_recording`."""
-    names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
-    options = {name: getattr(chosen, name) for name in names}
-    if chosen.imu_noise is not None:
-        options["imu_noise"] = parse_imu_noise(chosen.imu_noise)
-    if chosen.extrinsic is not None:
-        options["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
-    return options
 
 
 def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from smfeval import words
 from smfeval.cli.calibrate import fill_in
@@ -24,7 +24,7 @@ from smfeval.options import GAUGE_WORDS
 from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 from smfeval_lab.filters import filter_named, run_filter
-from smfeval_lab.show import tuning as show
+from smfeval_lab.show import text as show
 from smfeval_lab.simulate import simulate
 from smfeval_lab.tune import RunBelief, TunedKnob, TuningTrack, refuse_few_tries, tune
 
@@ -39,47 +39,35 @@ def run(chosen: argparse.Namespace) -> int:
     """Tune a filter; returns the exit code."""
     _check_flags(chosen)
     own = chosen.command is not None
-    knobs = [_knob(text, {} if own else _defaults(chosen.filter)) for text in chosen.knob]
+    defaults = {} if own else vars(filter_named(chosen.filter).settings())
+    knobs = [_knob(text, defaults) for text in chosen.knob]
     refuse_few_tries(chosen.tries, knobs)
     with progress("tuning"), tempfile.TemporaryDirectory() as folder:
         runs, train, on = _of_command(chosen, Path(folder)) if own else _of_lab(chosen)
-        gauge = GAUGE_WORDS[chosen.align] if chosen.align else None
-        found = tune(
-            runs,
-            knobs,
-            train,
-            on,
-            options=Options(alignment=gauge),
-            tries=chosen.tries,
-            told=report,
-        )
+        options = Options(alignment=GAUGE_WORDS[chosen.align] if chosen.align else None)
+        found = tune(runs, knobs, train, on, options=options, tries=chosen.tries, told=report)
     if chosen.json:
         print(json_text(found.to_dict()), end="")
     elif chosen.quiet:
-        print(show.last_line(found))
+        print(show.tuning_last_line(found))
     else:
-        print(show.text(found, verbose=chosen.verbose), end="")
+        print(show.tuning_text(found, verbose=chosen.verbose), end="")
     return 0
 
 
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored or are missing."""
-    others, needed = (
-        (COMMAND_FLAGS, ("worlds",)) if chosen.command is None else (LAB_FLAGS, COMMAND_FLAGS)
-    )
+    own = chosen.command is not None
+    others, needed = (LAB_FLAGS, COMMAND_FLAGS) if own else (COMMAND_FLAGS, ("worlds",))
     for name in others:
         if getattr(chosen, name) is not None:
-            word = "without" if chosen.command is None else "with"
+            word = "with" if own else "without"
             raise OptionError(f"--{name.replace('_', '-')} means nothing {word} --command")
     for name in needed:
         if getattr(chosen, name) is None:
             raise OptionError(f"--{name} is needed; see smfeval lab tune --help")
     if not 0 < chosen.timeout <= 86400 * LONGEST_RUN_DAYS:
         raise OptionError(f"--timeout is a time of up to {LONGEST_RUN_DAYS} days, in seconds")
-
-
-def _defaults(filter_name: str) -> dict[str, Any]:
-    return vars(filter_named(filter_name).settings())
 
 
 def _knob(text: str, defaults: dict[str, Any]) -> TunedKnob:
@@ -151,8 +139,11 @@ def _of_command(chosen: argparse.Namespace, folder: Path) -> Runs:
     def run_it(track: TuningTrack, settings: dict[str, str]) -> AnyTrack:
         target = folder / f"belief{chosen.output_ending}"
         target.unlink(missing_ok=True)
-        filled = {"track": str(track.recording), "output": str(target)} | settings
-        run_program([_fill(word, filled) for word in template], chosen.timeout)
+        filled = template
+        values = {"track": str(track.recording), "output": str(target)} | settings
+        for name, value in values.items():
+            filled = [word.replace(f"{{{name}}}", value) for word in filled]
+        run_program(filled, chosen.timeout)
         if not target.is_file():
             raise SeriesError(f"{template[0]} wrote no {chosen.output_ending} file to {{output}}")
         return read(target, **read_keywords(chosen))
@@ -161,17 +152,19 @@ def _of_command(chosen: argparse.Namespace, folder: Path) -> Runs:
     return run_it, tracks[:count], tracks[count:]
 
 
-def _fill(word: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word
-
-
 def run_program(arguments: Sequence[str], timeout_s: float) -> None:
     """Run a program; what goes wrong is one sentence with the end of its complaints."""
     with tempfile.TemporaryFile() as complaints:
         try:
-            code = _wait_for(arguments, complaints, timeout_s)
+            with subprocess.Popen(
+                arguments, stdout=subprocess.DEVNULL, stderr=complaints, start_new_session=True
+            ) as program:
+                try:
+                    code = program.wait(timeout_s)
+                except BaseException:  # it and all that it started end with us, or when it is late
+                    with suppress(ProcessLookupError):
+                        os.killpg(program.pid, signal.SIGKILL)
+                    raise
         except subprocess.TimeoutExpired as error:
             late = words.duration(timeout_s)
             raise SeriesError(f"{arguments[0]} took longer than {late}") from error
@@ -183,16 +176,3 @@ def run_program(arguments: Sequence[str], timeout_s: float) -> None:
             said = complaints.read().decode(errors="replace").strip().splitlines()
             last = (said or ["it says nothing"])[-1]
             raise SeriesError(f"{arguments[0]} ended with code {code}: {last}")
-
-
-def _wait_for(arguments: Sequence[str], complaints: IO[bytes], timeout_s: float) -> int:
-    """The exit code of a program; it and all that it started end with us, or when it is late."""
-    with subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=complaints, start_new_session=True
-    ) as program:
-        try:
-            return program.wait(timeout_s)
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(program.pid, signal.SIGKILL)
-            raise

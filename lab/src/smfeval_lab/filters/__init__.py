@@ -35,39 +35,32 @@ class Filter:
         """Run it over a recording; raises `SeriesError` where its numbers break down."""
         from numpy.linalg import LinAlgError  # noqa: PLC0415  not for --help
 
+        settings = settings or self.settings()
         try:
-            done = resolve_name(self.implementation).run(recording, settings or self.settings())
-            return done if not self.family else self._named(done)
+            done: Run = resolve_name(self.implementation).run(recording, settings)
         except (LinAlgError, OverflowError, FloatingPointError) as error:
             raise SeriesError(
                 f"the filter's numbers break down on {recording.name} ({error}); its settings or "
                 "the IMU noise may be out of proportion"
             ) from error
+        if not self.family:
+            return done
+        # under the name that the settings make the filter
+        name = next(name for name, each in FILTERS.items() if each is self)
+        about = replace(done.belief.about, algorithm=name)
+        provenance = replace(done.belief.provenance, format=name)
+        return replace(done, belief=replace(done.belief, about=about, provenance=provenance))
 
     def settings(self, words: Sequence[str] = ()) -> Any:
         """Its settings, with those changed that are named as `name=value`."""
         kind = resolve_name(self.implementation).Settings
         return parse_settings(kind, (*self.family, *words))
 
-    def _named(self, done: "Run") -> "Run":
-        """The run, under the name that the settings make the filter."""
-        name = next(name for name, each in FILTERS.items() if each is self)
-        about = replace(done.belief.about, algorithm=name)
-        provenance = replace(done.belief.provenance, format=name)
-        belief = replace(done.belief, about=about, provenance=provenance)
-        return replace(done, belief=belief)
-
 
 # What Fast-LIO2 and Faster-LIO share; the paper's filters as they ship, but for the extrinsic.
 FAST_LIO = (
-    "every=3",
-    "iterations=4",
-    "process=sample",
-    "attitude_transition=identity",
-    "start_covariance=shipped",
-    "level=false",
-    "rematch=converged",
-    "least_spread=0",
+    *("every=3", "iterations=4", "process=sample", "attitude_transition=identity"),
+    *("start_covariance=shipped", "level=false", "rematch=converged", "least_spread=0"),
 )
 
 
@@ -99,16 +92,9 @@ FILTERS = {
         "LiDAR only: constant velocity, scans undistorted again by each update (I2EKF-LO family)",
         telemetry=True,
         family=(
-            "motion=constant_velocity",
-            "every=2",
-            "iterations=7",
-            "undistortions=3",
-            "converged_step=1.5e-4",
-            "rematch=converged",
-            "thinning=first",
-            "map_rule=replace",
-            "search=125",
-            "least_spread=0",
+            *("motion=constant_velocity", "every=2", "iterations=7", "undistortions=3"),
+            *("converged_step=1.5e-4", "rematch=converged", "thinning=first", "map_rule=replace"),
+            *("search=125", "least_spread=0"),
         ),
     ),
     "gtsam-smoother": Filter(

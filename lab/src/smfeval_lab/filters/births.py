@@ -36,13 +36,10 @@ class BirthClasses:
         self.count -= 1
 
 
-IDENTITY = np.eye(6)
-
-
 def levers(arm: Floats) -> Floats:
     """M = [I, -[arm]x; 0, I]: displacement and turn about p, carried to p + arm. (k, 6, 6)."""
     M = np.zeros((len(arm), 6, 6))
-    M[:] = IDENTITY
+    M[:] = np.eye(6)
     x, y, z = arm.T
     M[:, 0, 4], M[:, 0, 5] = z, -y
     M[:, 1, 3], M[:, 1, 5] = -z, x

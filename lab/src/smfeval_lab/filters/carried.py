@@ -162,13 +162,13 @@ class CarriedCovariance:
         """Rows of the joint covariance that are in use."""
         return self.first_anchor + 6 * self.classes.count
 
-    def remember(self) -> None:
-        """Keep the pose of this scan: `past` has its covariance with what comes later."""
-        self.past = np.concatenate([self.past, self.X[:, :6]], axis=1)
+    def remember(self, most: int) -> None:
+        """Keep the pose of this scan: `past` has its covariance with what comes later.
 
-    def forget(self, most: int) -> None:
-        """Keep the last few of the remembered poses."""
-        self.past = self.past[:, max(0, self.past.shape[1] - 6 * most) :]
+        Only the last few are kept.
+        """
+        past = np.concatenate([self.past, self.X[:, :6]], axis=1)
+        self.past = past[:, max(0, past.shape[1] - 6 * most) :]
 
     def predict(self, transition: Floats, added: Floats, motion: Motion) -> None:
         """Carry the error state on: F e + w, Cov(w) = `added`; then the displacement of the scan.
@@ -185,7 +185,10 @@ class CarriedCovariance:
         state = slice(0, self.size)
         self._replace(state, transition, state, added)
         if self.priors.range_m or self.priors.range_rad:
-            self._change_view(np.exp(-step_m / self.priors.view_m))
+            # biases of ranges displace otherwise after a way in which a part of the view is new
+            kept = np.exp(-step_m / self.priors.view_m)
+            added = (1 - kept**2) * self.priors.ranges()
+            self._replace(self.ranges, kept * np.eye(6), self.ranges, added)
         self._displace(motion)
 
     def _replace(self, rows: slice, J: Floats, columns: slice, added: Floats | float = 0.0) -> None:
@@ -197,11 +200,6 @@ class CarriedCovariance:
         self.X[:n, rows] = values.T
         self.X[rows, rows] = own
         self.past[rows] = J @ self.past[columns]
-
-    def _change_view(self, kept: float) -> None:
-        """The displacement by biases of ranges, after a way in which a part of the view is new."""
-        added = (1 - kept**2) * self.priors.ranges()
-        self._replace(self.ranges, kept * np.eye(6), self.ranges, added)
 
     def _displace(self, motion: Motion) -> None:
         """s = D e + diag(R, R) (ranges + extrinsic) + (v, R w) clock."""

@@ -36,18 +36,19 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     """Run the smoother over a recording; each belief is that of a scan when it has just come."""
     settings = settings or Settings()
     check_recording(recording)
-    shared = _filter_settings(settings)
+    names = ("undistort", "nearest_m", "standing_s", "start_m", "start_rad")
+    same = {name: getattr(settings, name) for name in (*names, "start_acceleration_bias")}
+    # Start and undistortion are those of the filter; thinning is left to the registration.
+    shared = FilterSettings(voxel_m=0.0, map_voxel_m=settings.voxel_m, **same)
     state, stand = state_from_standstill(recording, shared)
-    intake = usable_scans(recording, state.stamp, undistort=settings.undistort)
-    keyframes, window = (
-        Keyframes(settings),
-        SmootherWindow(state, imu_noise(recording, settings), settings),
-    )
+    scans, left_out = usable_scans(recording, state.stamp, undistort=settings.undistort)
+    noise = GLIM_IMU if settings.imu_noise == "glim" else recording.imu_noise
+    keyframes, window = Keyframes(settings), SmootherWindow(state, noise, settings)
 
     clock = process_time()
     states, crosses, blind = list[State](), dict[tuple[int, int], Floats](), 0
     rows = list[dict[str, Any]]()
-    for number, i in enumerate(intake.scans, start=1):
+    for number, i in enumerate(scans, start=1):
         scan = recording.scans[i]
         guess, way, leg = predict(state, recording.imu, scan.end)
         prior = window.predict_scan(number, guess, leg)
@@ -59,8 +60,11 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         found = [] if cloud is None else list(keyframes.register(cloud, pose_matrix(guess), usable))
         between = [each for each in found if each.keyframe in inside]
         fixed = [_world_pose(each, keyframes) for each in found if each.keyframe not in inside]
-        if settings.factor == "sphere" and found:
-            between, fixed = _spheres(found[0], keyframes, number, state)
+        if settings.factor == "sphere" and found:  # as GLIM's module for the CPU enters it:
+            pose, _ = _world_pose(found[0], keyframes)  # in the world, and from the last scan,
+            step = relative_pose(pose_matrix(state), pose)  # whatever the scan says of its worth
+            between = [Registration(number - 1, step, SPHERE)] if number > 1 else []
+            fixed = [(pose, SPHERE)]
         state = window.add_registrations(guess, between, fixed)
         rows.append(_telemetry_row(found, keyframes, prior, state, settings))
 
@@ -73,10 +77,11 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         states.append(state)
         crosses |= window.cross_covariances(number, settings.cross_lags)
         blind += not found and number > 1
-        report(number, len(intake.scans))
+        report(number, len(scans))
 
-    notes = (*stand, *intake.notes, *_unregistered_notes(blind))
-    telemetry = Telemetry(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
+    unregistered = f"{blind} scans are registered to no keyframe; the IMU alone carried the belief"
+    notes = (*stand, *left_out, *([unregistered] if blind else ()))
+    telemetry = Telemetry.of_rows(rows)
     belief = _belief(states, recording.name)
     if crosses:
         pairs = np.array(list(crosses)) - 1  # scans are counted from 1 in the window
@@ -88,26 +93,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
 # As GLIM ships it, but for the walk of the accelerometer's bias: gtsam cannot solve with 1e-5, and
 # ten times as much moves the reported sigma by less than 1e-4 of it.
 GLIM_IMU = ImuNoise(gyro=0.02, acceleration=0.05, gyro_bias=1e-5, acceleration_bias=1e-4)
-SPHERE = 1e3  # 1/m^2 and 1/rad^2: precision of a registration in GLIM's module for the CPU
-
-
-def imu_noise(recording: Recording, settings: Settings) -> ImuNoise:
-    """Of the recording, or as GLIM ships it."""
-    return GLIM_IMU if settings.imu_noise == "glim" else recording.imu_noise
-
-
-def _spheres(
-    found: Registration, keyframes: "Keyframes", number: int, last: State
-) -> tuple[list[Registration], list[tuple[Floats, Floats]]]:
-    """A registration as GLIM's module for the CPU enters it: whatever the scan says of its worth.
-
-    The pose in the world and the step from the last scan, each with a fixed precision.
-    """
-    pose, _ = _world_pose(found, keyframes)
-    step = relative_pose(pose_matrix(last), pose)
-    information = SPHERE * np.eye(6)
-    between = [Registration(number - 1, step, information)] if number > 1 else []
-    return between, [(pose, information)]
+SPHERE = 1e3 * np.eye(6)  # 1/m^2, 1/rad^2: precision of a registration in GLIM's module for the CPU
 
 
 def _telemetry_row(
@@ -126,14 +112,15 @@ def _telemetry_row(
     P = prior.covariance[POSE, POSE]
     for each in found:
         pose, information = _world_pose(each, keyframes)
-        e = step_vector(relative_pose(pose, pose_matrix(prior)))
+        step = relative_pose(pose, pose_matrix(prior))
+        e = np.concatenate([log(step[:3, :3]), step[:3, 3]])  # rotation first
         A += information
         square += each.square
         apart += float(e @ information @ e)
         spread = np.linalg.inv(information) + np.roll(P, 3, axis=(0, 1))
         shifted += float(e @ np.linalg.solve(spread, e))
     if settings.factor == "sphere" and found:
-        A = 2 * SPHERE * np.eye(6)
+        A = 2 * SPHERE
     r, n = settings.point_variance, max(sum(each.pairs for each in found), 1)
     R = state.rotation
     return {
@@ -154,24 +141,6 @@ def _telemetry_row(
 def relative_pose(first: Floats, second: Floats) -> Floats:
     """The second pose as seen from the first. (4, 4) each."""
     return np.asarray(np.linalg.solve(first, second), dtype=np.float64)
-
-
-def step_vector(step: Floats) -> Floats:
-    """Rotation and translation of a small step, rotation first. (4, 4) -> (6,)."""
-    return np.concatenate([log(step[:3, :3]), step[:3, 3]])
-
-
-def _filter_settings(settings: Settings) -> FilterSettings:
-    """Start and undistortion are those of the filter; thinning is left to the registration."""
-    names = ("undistort", "nearest_m", "standing_s", "start_m", "start_rad")
-    same = {name: getattr(settings, name) for name in (*names, "start_acceleration_bias")}
-    return FilterSettings(voxel_m=0.0, map_voxel_m=settings.voxel_m, **same)
-
-
-def _unregistered_notes(count: int) -> list[str]:
-    if not count:
-        return []
-    return [f"{count} scans are registered to no keyframe; the IMU alone carried the belief"]
 
 
 def _belief(states: Sequence[State], name: str) -> GaussianTrack:

@@ -12,8 +12,6 @@ as the design effect does for clusters (Kish 1965). Rows that rest on points bor
 of the two scans are left out: their map noise is the noise of that scan itself.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
@@ -24,17 +22,6 @@ PAIR_APART = 5  # scans: half a second at 10 Hz
 SLOWEST = 1 / 30  # weight of the newest pair: the last half minute counts
 LEAST_PATCH = 0.05  # of the mean square of residuals: no map is without noise
 FIRST_PATCH = 1 / 3  # of it, before two scans were compared: leverage of a plane through 5 points
-
-
-@dataclass
-class FixedNoise:
-    """Variances that are known, m^2."""
-
-    scan_m2: float
-    patch_m2: float
-
-    def observe(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> None:
-        """Learn nothing."""
 
 
 class LearntNoise:

@@ -29,13 +29,7 @@ from smfeval.track import About
 from smfeval_lab.filters.ieskf import Settings as FilterSettings
 from smfeval_lab.filters.ieskf.cloud import far_points
 from smfeval_lab.filters.ieskf.maps import VoxelMap, compile_loops, voxel_number
-from smfeval_lab.filters.ieskf.odometry import (
-    ScanRecord,
-    belief_of,
-    telemetry_of,
-    turn_cross,
-    unmatched_notes,
-)
+from smfeval_lab.filters.ieskf.odometry import ScanRecord, belief_of, turn_cross, unmatched_notes
 from smfeval_lab.filters.ieskf.start import state_from_standstill
 from smfeval_lab.filters.ieskf.state import POSE, POSITION, State
 from smfeval_lab.filters.point_updates import (
@@ -46,57 +40,40 @@ from smfeval_lab.filters.point_updates import (
     TimedPoints,
     follow_scan,
 )
-from smfeval_lab.filters.run import Run
-from smfeval_lab.filters.settings import Range, refuse_outside
+from smfeval_lab.filters.run import Run, Telemetry
+from smfeval_lab.filters.settings import ranged, refuse_outside
 from smfeval_lab.recording import GRAVITY_M_S2, Recording, Scan
 from smfeval_lab.recording.usable import check_recording, usable_scans
 
 ManyRows = Literal["multiply", "divide"]
 SIZE = 24
-RANGES = {
-    "point_variance": Range(1e-10, 1e4),
-    "process_scale": Range(1e-6, 1e6),
-    "voxel_m": Range(1e-3, 100.0),
-    "every": Range(1, 1000),
-    "nearest_m": Range(0.0, 1e3),
-    "standing_s": Range(1e-3, 1e4),
-    "velocity_variance": Range(1e-12, 1e9),
-    "rate_variance": Range(1e-12, 1e9),
-    "acceleration_variance": Range(1e-12, 1e9),
-    "bias_variance": Range(1e-12, 1e9),
-    "gyro_sample_variance": Range(1e-12, 1e6),
-    "acceleration_sample_variance": Range(1e-12, 1e6),
-    "saturated_gyro": Range(1e-3, 1e6),
-    "saturated_acceleration": Range(1e-3, 1e6),
-    "cross_lags": Range(0, 1000),
-}
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a user may decide; the values are those that Point-LIO ships."""
 
-    point_variance: float = 1e-2  # m^2: R of one point-to-plane residual
-    process_scale: float = 1.0  # on the variances of the process below: Q
-    voxel_m: float = 0.5  # one point of the scan per voxel, and of the map
-    every: int = 4  # n-th point of a scan that is used
-    nearest_m: float = 0.5  # points nearer to the LiDAR than this are its own carrier
-    standing_s: float = 1.0  # the start is learned from so long a stand
-    velocity_variance: float = 20.0  # per step, times dt^2
-    rate_variance: float = 1000.0
-    acceleration_variance: float = 500.0
-    bias_variance: float = 1e-4
-    gyro_sample_variance: float = 0.1  # (rad/s)^2: R of a sample of the IMU
-    acceleration_sample_variance: float = 0.1  # (m/s^2)^2
-    saturated_gyro: float = 35.0  # rad/s: near it a channel is not believed
-    saturated_acceleration: float = 30.0  # m/s^2
+    point_variance: float = ranged(1e-2, 1e-10, 1e4)  # m^2: R of one point-to-plane residual
+    process_scale: float = ranged(1.0, 1e-6, 1e6)  # on the variances of the process below: Q
+    voxel_m: float = ranged(0.5, 1e-3, 100.0)  # one point of the scan per voxel, and of the map
+    every: int = ranged(4, 1, 1000)  # n-th point of a scan that is used
+    nearest_m: float = ranged(0.5, 0.0, 1e3)  # nearer points are the LiDAR's own carrier
+    standing_s: float = ranged(1.0, 1e-3, 1e4)  # the start is learned from so long a stand
+    velocity_variance: float = ranged(20.0, 1e-12, 1e9)  # per step, times dt^2
+    rate_variance: float = ranged(1000.0, 1e-12, 1e9)
+    acceleration_variance: float = ranged(500.0, 1e-12, 1e9)
+    bias_variance: float = ranged(1e-4, 1e-12, 1e9)
+    gyro_sample_variance: float = ranged(0.1, 1e-12, 1e6)  # (rad/s)^2: R of a sample of the IMU
+    acceleration_sample_variance: float = ranged(0.1, 1e-12, 1e6)  # (m/s^2)^2
+    saturated_gyro: float = ranged(35.0, 1e-3, 1e6)  # rad/s: near it a channel is not believed
+    saturated_acceleration: float = ranged(30.0, 1e-3, 1e6)  # m/s^2
     many_rows: ManyRows = (
-        "multiply"  # by r, where more points than 30 share a time, or divide as is right
+        "multiply"  # by r, where over 30 points share a time; or divide as is right
     )
-    cross_lags: int = 0  # scans back to which cross-covariances are reported
+    cross_lags: int = ranged(0, 0, 1000)  # scans back to which cross-covariances are reported
 
     def __post_init__(self) -> None:
-        refuse_outside(self, RANGES)
+        refuse_outside(self)
 
 
 def run(recording: Recording, settings: Settings | None = None) -> Run:
@@ -104,7 +81,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     settings = settings or Settings()
     check_recording(recording)
     start, stand = state_from_standstill(recording, FilterSettings(standing_s=settings.standing_s))
-    intake = usable_scans(recording, start.stamp, undistort=False)
+    scans, left_out = usable_scans(recording, start.stamp, undistort=False)
     field = VoxelMap(settings.voxel_m, "first", search="125", least_spread=0.0)
     belief = first_belief(start)
     noise, samples = noise_of(settings), imu_samples(recording, start.stamp)
@@ -114,13 +91,13 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     follow_scan(first_belief(start), samples, nothing, field.search, noise)  # compiles
     clock = process_time()
     records = list[ScanRecord]()
-    for done, i in enumerate(intake.scans):
+    for done, i in enumerate(scans):
         scan = recording.scans[i]
         points = thin_scan(scan, start.stamp, recording.imu_T_lidar, settings)
         tally = follow_scan(belief, samples, points, field.search, noise)
         field.add(tally.place)
         records.append(_record(belief, tally, scan.end, settings))
-        report(done + 1, len(intake.scans))
+        report(done + 1, len(scans))
 
     about = About(body="imu", world="map", gauge="se3", algorithm="point-lio", version=__version__)
     track, turn = belief_of(records, about, recording.name)
@@ -129,8 +106,9 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         steps = np.stack([record.step for record in records])
         pairs, block = filter_cross(steps, poses, lags=settings.cross_lags)
         track = track.with_cross(turn_cross((pairs, block[:, :, POSE]), turn))
-    notes = (*waited, *stand, *intake.notes, *unmatched_notes(records))
-    return Run(track, telemetry_of(records), process_time() - clock, notes)
+    notes = (*waited, *stand, *left_out, *unmatched_notes(records))
+    telemetry = Telemetry.of_rows([record.telemetry for record in records])
+    return Run(track, telemetry, process_time() - clock, notes)
 
 
 def first_belief(start: State) -> PointBelief:
@@ -195,31 +173,25 @@ def _record(found: PointBelief, tally: Tally, stamp: int, settings: Settings) ->
     """What is kept of a scan."""
     position, velocity, _, _, _, gyro_bias, acceleration_bias = found.vector.copy()
     P, rotation = found.covariance.copy(), found.rotation.copy()
-    belief = State(
-        stamp,
-        position,
-        rotation,
-        velocity,
-        gyro_bias,
-        acceleration_bias,
-        np.zeros(2),
-        P,
-    )
+    biases = gyro_bias, acceleration_bias
+    belief = State(stamp, position, rotation, velocity, *biases, np.zeros(2), P)
     n = max(tally.matched, 1)
     return ScanRecord(
         belief=belief,
         points=len(tally.place),
-        stamp=stamp,
-        matched=tally.matched,
-        normals=tally.normals,
-        sigma_m=float(np.sqrt(settings.point_variance)),
-        residual_rms_m=float(np.sqrt(tally.sums[0] / n)),
-        innovation_mean_m=float(tally.sums[1] / n),
-        innovation_rms_m=float(np.sqrt(tally.sums[2] / n)),
-        innovation_nis=float(tally.sums[3] / n),
-        iterations=1,
-        prior=tally.unmatched[POSITION, POSITION],
-        posterior=P[POSITION, POSITION],
+        telemetry={
+            "stamp": stamp,
+            "matched": tally.matched,
+            "normals": tally.normals,
+            "sigma_m": float(np.sqrt(settings.point_variance)),
+            "residual_rms_m": float(np.sqrt(tally.sums[0] / n)),
+            "innovation_mean_m": float(tally.sums[1] / n),
+            "innovation_rms_m": float(np.sqrt(tally.sums[2] / n)),
+            "innovation_nis": float(tally.sums[3] / n),
+            "iterations": 1,
+            "prior": tally.unmatched[POSITION, POSITION],
+            "posterior": P[POSITION, POSITION],
+        },
         step=tally.step,
         displacement=None,
     )

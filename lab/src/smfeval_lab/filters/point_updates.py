@@ -74,14 +74,8 @@ def follow_scan(
     """Go through the points of a scan."""
     point, time = points.point, points.time
     n, matched, first = len(point), 0, 0
-    tally = Tally(
-        np.empty((n, 3)),
-        0,
-        np.zeros((3, 3)),
-        np.zeros(4),
-        belief.covariance.copy(),
-        np.eye(24),
-    )
+    sums, unmatched = np.zeros(4), belief.covariance.copy()
+    tally = Tally(np.empty((n, 3)), 0, np.zeros((3, 3)), sums, unmatched, np.eye(24))
     sample = np.searchsorted(imu.time, belief.time[1], side="right")
     H, residual = np.empty((n, 6)), np.empty(n)
     while first < n:
@@ -136,10 +130,7 @@ def advance(belief: PointBelief, time: float) -> None:
 @jit_compile
 def turn_by(R: Floats, x: float, y: float, z: float) -> None:
     """R Exp(x, y, z), in place."""
-    turned = product(R, rotation_of(x, y, z))
-    for i in range(3):
-        for j in range(3):
-            R[i, j] = turned[i, j]
+    R[:] = product(R, rotation_of(x, y, z))
 
 
 @jit_compile
@@ -209,10 +200,7 @@ def weigh_sample(
     belief.time[1] = time
     carry(P, F, h, noise.process)
     carry(tally.unmatched, F, h, noise.process)
-    carried = product(F, T)
-    for i in range(24):
-        for j in range(24):
-            T[i, j] = carried[i, j]
+    T[:] = product(F, T)
 
     x, step, row = belief.vector, np.zeros(24), np.zeros(24)
     for i in range(6):

@@ -1,8 +1,9 @@
 """What a filter leaves behind: its belief at the end of every scan, and what each update did."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -36,6 +37,11 @@ class Telemetry:
     iterations: Ints  # (n,)
     prior: Floats  # (n, 3, 3) covariance of the position before the update
     posterior: Floats  # (n, 3, 3) and after it
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
+        """Of one row per scan, with a value for each array."""
+        return cls(**{name: np.array([row[name] for row in rows]) for name in rows[0]})
 
     @property
     def updates(self) -> UpdateLog:
@@ -75,8 +81,11 @@ class Run:
         return float(np.sqrt(np.median(trace) / 3))
 
 
-def telemetry_table(telemetry: Telemetry) -> pl.DataFrame:
-    """One row per scan; a symmetric matrix has columns such as prior_xx, prior_yx, prior_yy."""
+def write_telemetry(telemetry: Telemetry, path: Path) -> None:
+    """Write a table that appears whole or not at all, one row per scan.
+
+    A symmetric matrix has columns such as prior_xx, prior_yx, prior_yy.
+    """
     columns = {}
     for name, values in vars(telemetry).items():
         if values.ndim == 1:
@@ -85,27 +94,19 @@ def telemetry_table(telemetry: Telemetry) -> pl.DataFrame:
         for i, row in enumerate("xyz"):
             for j, column in enumerate("xyz"[: i + 1]):
                 columns[f"{name}_{row}{column}"] = values[:, i, j]
-    return pl.DataFrame(columns)
-
-
-def write_telemetry(telemetry: Telemetry, path: Path) -> None:
-    """Write the table; it appears whole or not at all."""
     with replacing(path) as temporary:
-        telemetry_table(telemetry).write_parquet(temporary)
+        pl.DataFrame(columns).write_parquet(temporary)
 
 
 def read_telemetry(path: Path) -> Telemetry:
     """The arrays of a run, bit for bit."""
     _, frame = read_table(path)
-    columns = {each.name: _column(frame, each.name, path) for each in fields(Telemetry)}
+    columns: dict[str, Any] = {}
+    for name in (each.name for each in fields(Telemetry)):
+        if name in frame.columns:
+            columns[name] = frame[name].to_numpy()  # (n,)
+        else:  # (n, 3, 3) from the entries of a lower triangle
+            columns[name] = matrix_of_columns(frame, name, path)
+        if columns[name] is None:
+            raise FormatError(f"{path}: no table of telemetry: {name} is missing")
     return Telemetry(**columns)
-
-
-def _column(frame: pl.DataFrame, name: str, path: Path) -> Any:
-    """(n,), or (n, 3, 3) from the entries of a lower triangle."""
-    if name in frame.columns:
-        return frame[name].to_numpy()
-    matrix = matrix_of_columns(frame, name, path)
-    if matrix is None:
-        raise FormatError(f"{path}: no table of telemetry: {name} is missing")
-    return matrix

@@ -3,34 +3,34 @@
 Packages that a filter needs and that are missing are named with their pip command.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import field, fields
 from importlib import import_module
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from smfeval import words
 from smfeval.errors import OptionError
 
 S = TypeVar("S")
+N = TypeVar("N", int, float)
 
 
 def parse_settings(kind: type[S], said: Sequence[str]) -> S:
     """Settings of a kind, with those changed that are named as `name=value`."""
-    return kind(**dict(_setting(kind, word) for word in said))
+    values = {}
+    names = [each.name for each in fields(cast(Any, kind))]
+    for word in said:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise OptionError(f"setting {word!r}: write name=value")
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise OptionError(f"setting {name!r} is unknown; the settings are: {known}")
+        values[name] = _value(name, value, get_type_hints(kind)[name])
+    return kind(**values)
 
 
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-
-
-def _setting(kind: type[Any], word: str) -> tuple[str, Any]:
-    name, equals, value = word.partition("=")
-    names = [field.name for field in fields(kind)]
-    if not equals:
-        raise OptionError(f"setting {word!r}: write name=value")
-    if name not in names:
-        known = ", ".join(names) or "none"
-        raise OptionError(f"setting {name!r} is unknown; the settings are: {known}")
-    return name, _value(name, value, get_type_hints(kind)[name])
 
 
 def _value(name: str, value: str, kind: Any) -> Any:
@@ -43,10 +43,6 @@ def _value(name: str, value: str, kind: Any) -> Any:
         if value.lower() not in BOOLEAN_WORDS:
             raise OptionError(f"setting {name}={value}: write true or false")
         return BOOLEAN_WORDS[value.lower()]
-    return _number(name, value, kind) if kind in (int, float) else value
-
-
-def _number(name: str, value: str, kind: type[int] | type[float]) -> int | float:
     try:
         return kind(value)
     except ValueError as error:
@@ -54,31 +50,24 @@ def _number(name: str, value: str, kind: type[int] | type[float]) -> int | float
         raise OptionError(f"setting {name}={value}: {what} is needed") from error
 
 
-@dataclass(frozen=True)
-class Range:
-    """Values that a number may have; NaN and infinity are never among them."""
-
-    low: float
-    high: float
-    or_zero: bool = False  # zero switches it off
-
-    def contains(self, value: float) -> bool:
-        """Whether a value is allowed."""
-        return self.low <= value <= self.high or (self.or_zero and value == 0)
-
-    def __str__(self) -> str:
-        return (
-            f"{'0 or ' if self.or_zero else ''}from {words.exact(self.low)} to "
-            f"{words.exact(self.high)}"
-        )
+def ranged(default: N, low: float, high: float, *, or_zero: bool = False) -> N:
+    """A field of settings with its default and the values that it may have; 0 switches it off."""
+    made: Any = field(default=default, metadata={"range": (low, high, or_zero)})
+    return cast(N, made)
 
 
-def refuse_outside(settings: Any, ranges: Mapping[str, Range]) -> None:
-    """Raise on a setting that is out of its range: numbers would overflow, or mean nothing."""
-    for name, allowed in ranges.items():
-        value = getattr(settings, name)
-        if not allowed.contains(value):
-            raise OptionError(f"setting {name} must be {allowed}, not {value}")
+def refuse_outside(settings: Any) -> None:
+    """Raise on a number that is out of its range: others would overflow, or mean nothing.
+
+    NaN and infinity are in no range.
+    """
+    for each in fields(settings):
+        if "range" in each.metadata:
+            (low, high, or_zero), value = each.metadata["range"], getattr(settings, each.name)
+            if not (low <= value <= high or (or_zero and value == 0)):
+                allowed = f"from {words.exact(low)} to {words.exact(high)}"
+                zero = "0 or " if or_zero else ""
+                raise OptionError(f"setting {each.name} must be {zero}{allowed}, not {value}")
 
 
 def require_module(module: str, package: str, filter_name: str) -> Any:

@@ -12,57 +12,39 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory, densities, integrate, knots
 from smfeval_lab.filters.ieskf.start import VELOCITY_M_S
 from smfeval_lab.filters.ieskf.state import ACCELERATION_BIAS, GYRO_BIAS, State
-from smfeval_lab.filters.settings import Range, refuse_outside, require_module
+from smfeval_lab.filters.settings import ranged, refuse_outside, require_module
 from smfeval_lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 
 OldKeyframes = Literal["fixed", "none"]
 FactorKind = Literal["information", "sphere"]
 ImuNoiseKind = Literal["told", "glim"]
-RANGES = {
-    "point_variance": Range(1e-10, 1e4),
-    "process_scale": Range(1e-6, 1e6),
-    "voxel_m": Range(1e-3, 100.0),
-    "lag_s": Range(1.0, 1e4),
-    "keyframe_m": Range(1e-3, 1e3),
-    "keyframe_deg": Range(0.01, 360.0),
-    "matches": Range(1, 1000),
-    "reach_m": Range(1e-3, 100.0),
-    "nearest_m": Range(0.0, 1e3),
-    "standing_s": Range(1e-3, 1e4),
-    "start_m": Range(1e-6, 1e3),
-    "start_rad": Range(1e-6, 3.2),
-    "start_acceleration_bias": Range(0.0, 10.0),
-    "cross_lags": Range(0, 1000),
-}
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a user may decide."""
 
-    point_variance: float = 1e-3  # m^2 along the normal of a pair of points, as R of a filter
-    process_scale: float = 1.0  # on the variances of the IMU that the recording tells
-    voxel_m: float = 0.5  # one point of the scan per voxel
-    lag_s: float = 5.0  # states older than this are marginalised
-    old_keyframes: OldKeyframes = (
-        "fixed"  # those that left the window: their poses taken as exact, or unused
-    )
-    keyframe_m: float = 1.0  # a scan this far from the last keyframe becomes one
-    keyframe_deg: float = 15.0  # or turned by so much
-    matches: int = 3  # keyframes that a scan is registered to
-    reach_m: float = 1.0  # points farther apart are no pair
+    point_variance: float = ranged(1e-3, 1e-10, 1e4)  # m^2 along the normal of a pair, as R
+    process_scale: float = ranged(1.0, 1e-6, 1e6)  # on the recording's variances of the IMU
+    voxel_m: float = ranged(0.5, 1e-3, 100.0)  # one point of the scan per voxel
+    lag_s: float = ranged(5.0, 1.0, 1e4)  # states older than this are marginalised
+    old_keyframes: OldKeyframes = "fixed"  # those that left the window: exact poses, or unused
+    keyframe_m: float = ranged(1.0, 1e-3, 1e3)  # a scan this far from the last keyframe becomes one
+    keyframe_deg: float = ranged(15.0, 0.01, 360.0)  # or turned by so much
+    matches: int = ranged(3, 1, 1000)  # keyframes that a scan is registered to
+    reach_m: float = ranged(1.0, 1e-3, 100.0)  # points farther apart are no pair
     undistort: bool = True
-    nearest_m: float = 0.5  # points nearer to the LiDAR than this are its own carrier
-    standing_s: float = 1.0  # the start is learned from so long a stand
-    start_m: float = 1e-5  # sigma of the first position: it defines the world
-    start_rad: float = 1e-5  # and of the first rotation, which a long way turns into metres
-    start_acceleration_bias: float = 0.05  # m/s^2, sigma
-    cross_lags: int = 0  # scans back to which cross-covariances are reported, within the window
+    nearest_m: float = ranged(0.5, 0.0, 1e3)  # nearer points are the LiDAR's own carrier
+    standing_s: float = ranged(1.0, 1e-3, 1e4)  # the start is learned from so long a stand
+    start_m: float = ranged(1e-5, 1e-6, 1e3)  # sigma of the first position: it defines the world
+    start_rad: float = ranged(1e-5, 1e-6, 3.2)  # and of the rotation: metres after a long way
+    start_acceleration_bias: float = ranged(0.05, 0.0, 10.0)  # m/s^2, sigma
+    cross_lags: int = ranged(0, 0, 1000)  # scans back that have cross-covariances, in the window
     factor: FactorKind = "information"  # of a registration; or a fixed sphere, as GLIM on the CPU
     imu_noise: ImuNoiseKind = "told"  # of the recording; or as GLIM ships it
 
     def __post_init__(self) -> None:
-        refuse_outside(self, RANGES)
+        refuse_outside(self)
 
 
 class Registration(NamedTuple):
@@ -93,13 +75,7 @@ def predict(state: State, imu: Imu, end: int) -> tuple[State, ImuTrajectory, Imu
     time, gyro, force = knots(imu, state.stamp, end)
     gyro, force = 0.5 * (gyro[:-1] + gyro[1:]), 0.5 * (force[:-1] + force[1:])
     way = integrate(state, time, gyro - state.gyro_bias, force - state.acceleration_bias)
-    guess = replace(
-        state,
-        stamp=end,
-        position=way.position[-1],
-        rotation=way.rotation[-1],
-        velocity=way.velocity[-1],
-    )
+    guess = replace(state, stamp=end, **way.end)
     return guess, way, ImuSegment(np.diff(time), gyro, force)
 
 
@@ -111,7 +87,11 @@ class SmootherWindow:
         if not hasattr(gtsam, "CombinedImuFactorWithGravityDirection"):
             raise OptionError("gtsam-smoother needs gtsam 4.3: pip install 'gtsam>=4.3'")
         self.settings = settings
-        self.smoother = gtsam.IncrementalFixedLagSmoother(settings.lag_s, self._optimiser())
+        parameters = gtsam.ISAM2Params()
+        parameters.setRelinearizeThreshold(1e-3)
+        parameters.relinearizeSkip = 1
+        parameters.findUnusedFactorSlots = True
+        self.smoother = gtsam.IncrementalFixedLagSmoother(settings.lag_s, parameters)
         self.measured = self._imu_parameters(noise)
         self.gravity = gtsam.symbol("g", 0)
         self.begin, self.last, self.state = start.stamp, 0, start
@@ -149,34 +129,35 @@ class SmootherWindow:
 
     def predict_scan(self, number: int, guess: State, leg: ImuSegment) -> State:
         """Add the state of a new scan; returns it with the covariance of its pose by the IMU."""
-        graph = self.gtsam.NonlinearFactorGraph()
-        graph.push_back(self._imu_factor(number, leg))
+        gtsam, graph, (i, j) = self.gtsam, self.gtsam.NonlinearFactorGraph(), (self.last, number)
+        measured = gtsam.PreintegratedCombinedMeasurements(self.measured, self._bias(self.state))
+        for force, gyro, step in zip(leg.force, leg.gyro, leg.step_s, strict=True):
+            measured.integrateMeasurement(force, gyro, step)
+        keys = [gtsam.symbol(letter, k) for k in (i, j) for letter in "xv"]
+        keys += [gtsam.symbol("b", k) for k in (i, j)]
+        factor = gtsam.CombinedImuFactorWithGravityDirection(*keys, self.gravity, measured)
+        graph.push_back(factor)
         self._update(graph, self._values(number, guess), number, guess.stamp)
         self.last = number
-        covariance = guess.covariance.copy()
-        x = self.gtsam.symbol("x", number)
-        covariance[:6, :6] = np.roll(self.smoother.marginalCovariance(x), 3, axis=(0, 1))
-        return replace(guess, covariance=covariance)
+        return replace(guess, covariance=self._covariance(number, guess))
 
     def add_registrations(
-        self,
-        guess: State,
-        between: Sequence[Registration],
-        fixed: Sequence[tuple[Floats, Floats]],
+        self, guess: State, between: Sequence[Registration], fixed: Sequence[tuple[Floats, Floats]]
     ) -> State:
         """The state of the new scan, after its registrations have been weighed.
 
         `fixed` are poses in the world with their information.
         """
         gtsam, graph = self.gtsam, self.gtsam.NonlinearFactorGraph()
+        noise_of = gtsam.noiseModel.Gaussian.Information
         x = gtsam.symbol("x", self.last)
         for each in between:
-            pose, noise = gtsam.Pose3(each.pose), self._information_noise(each.information)
+            pose, noise = gtsam.Pose3(each.pose), noise_of(each.information)
             key = gtsam.symbol("x", each.keyframe)
             graph.push_back(gtsam.BetweenFactorPose3(key, x, pose, noise))
         for world_T_scan, information in fixed:
-            noise = self._information_noise(information)
-            graph.push_back(gtsam.PriorFactorPose3(x, gtsam.Pose3(world_T_scan), noise))
+            pose, noise = gtsam.Pose3(world_T_scan), noise_of(information)
+            graph.push_back(gtsam.PriorFactorPose3(x, pose, noise))
         self.smoother.update(graph, gtsam.Values(), {})
         for _ in range(EXTRA_ITERATIONS):
             self.smoother.update()
@@ -193,26 +174,15 @@ class SmootherWindow:
         bias = np.concatenate([sigma[ACCELERATION_BIAS], sigma[GYRO_BIAS]])
         tilt = s.start_acceleration_bias / GRAVITY_M_S2 + sigma[-1]
         pose = np.repeat([s.start_rad, s.start_m], 3)
-        graph.push_back(gtsam.PriorFactorPose3(x, values.atPose3(x), self._sigma_noise(pose)))
-        graph.push_back(
-            gtsam.PriorFactorVector(v, start.velocity, self._sigma_noise(np.full(3, VELOCITY_M_S)))
-        )
-        graph.push_back(
-            gtsam.PriorFactorConstantBias(b, values.atConstantBias(b), self._sigma_noise(bias))
-        )
-        graph.push_back(
-            gtsam.PriorFactorUnit3(self.gravity, gravity, self._sigma_noise(np.full(2, tilt)))
-        )
+        for factor, key, value, deviation in (
+            (gtsam.PriorFactorPose3, x, values.atPose3(x), pose),
+            (gtsam.PriorFactorVector, v, start.velocity, np.full(3, VELOCITY_M_S)),
+            (gtsam.PriorFactorConstantBias, b, values.atConstantBias(b), bias),
+            (gtsam.PriorFactorUnit3, self.gravity, gravity, np.full(2, tilt)),
+        ):
+            noise = gtsam.noiseModel.Diagonal.Sigmas(deviation)
+            graph.push_back(factor(key, value, noise))
         self._update(graph, values, 0, start.stamp)
-
-    def _imu_factor(self, number: int, leg: ImuSegment) -> Any:
-        gtsam, (i, j) = self.gtsam, (self.last, number)
-        measured = gtsam.PreintegratedCombinedMeasurements(self.measured, self._bias(self.state))
-        for force, gyro, step in zip(leg.force, leg.gyro, leg.step_s, strict=True):
-            measured.integrateMeasurement(force, gyro, step)
-        keys = [gtsam.symbol(letter, k) for k in (i, j) for letter in "xv"]
-        biases = [gtsam.symbol("b", k) for k in (i, j)]
-        return gtsam.CombinedImuFactorWithGravityDirection(*keys, *biases, self.gravity, measured)
 
     def _update(self, graph: Any, values: Any, number: int, stamp: int) -> None:
         time = (stamp - self.begin) / NANOSECONDS
@@ -223,8 +193,6 @@ class SmootherWindow:
         gtsam, values = self.gtsam, self.smoother.calculateEstimate()
         x, v, b = (gtsam.symbol(letter, number) for letter in "xvb")
         pose, bias = values.atPose3(x), values.atConstantBias(b)
-        covariance = guess.covariance.copy()
-        covariance[:6, :6] = np.roll(self.smoother.marginalCovariance(x), 3, axis=(0, 1))
         return replace(
             guess,
             position=pose.translation(),
@@ -233,8 +201,15 @@ class SmootherWindow:
             gyro_bias=bias.gyroscope(),
             acceleration_bias=bias.accelerometer(),
             tilt=-values.atUnit3(self.gravity).point3()[:2],
-            covariance=covariance,
+            covariance=self._covariance(number, guess),
         )
+
+    def _covariance(self, number: int, guess: State) -> Floats:
+        """Of a guess, with that of the pose as the smoother has it; gtsam has rotations first."""
+        covariance = guess.covariance.copy()
+        own = self.smoother.marginalCovariance(self.gtsam.symbol("x", number))
+        covariance[:6, :6] = np.roll(own, 3, axis=(0, 1))
+        return covariance
 
     def _values(self, number: int, state: State) -> Any:
         gtsam, values = self.gtsam, self.gtsam.Values()
@@ -246,19 +221,6 @@ class SmootherWindow:
 
     def _bias(self, state: State) -> Any:
         return self.gtsam.imuBias.ConstantBias(state.acceleration_bias, state.gyro_bias)
-
-    def _sigma_noise(self, sigma: Floats) -> Any:
-        return self.gtsam.noiseModel.Diagonal.Sigmas(sigma)
-
-    def _information_noise(self, information: Floats) -> Any:
-        return self.gtsam.noiseModel.Gaussian.Information(information)
-
-    def _optimiser(self) -> Any:
-        parameters = self.gtsam.ISAM2Params()
-        parameters.setRelinearizeThreshold(1e-3)
-        parameters.relinearizeSkip = 1
-        parameters.findUnusedFactorSlots = True
-        return parameters
 
     def _imu_parameters(self, noise: ImuNoise) -> Any:
         gyro, force, gyro_walk, force_walk = densities(noise, self.settings.process_scale)

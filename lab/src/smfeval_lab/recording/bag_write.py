@@ -1,4 +1,4 @@
-"""Write a recording as a bag: MCAP with metadata and reference beside it, or that of a data set.
+"""Write a recording as a bag (MCAP, with metadata and reference), or as a data set is laid out.
 
 The bag of the lab's own:
 
@@ -8,12 +8,27 @@ The bag of the lab's own:
                 stamp), t (uint32, the same in ns), ring (uint16); the stamp is the scan's start
     /imu        sensor_msgs/Imu
     /tf_static  the mounting: imu to lidar
+
+Data sets of the field:
+
+::
+
+    Oxford Spires  sequences/<date-site-nn>/raw/ros2bag/  /hesai/pandar, /alphasense_driver_ros/imu
+                   sequences/<date-site-nn>/processed/trajectory/gt-tum.txt
+                   calibration/sensor.yaml                T_base_lidar, T_imu_lidar
+    GEODE          sensor_data/<environment>/<sequence>_beta/<sequence>_beta.bag
+                   groundtruth/traj/<sequence>.txt           position only: quaternion 0 0 0 0
+                   calibration_files/beta.yaml               T_IMU_LiDAR
+
+The ground truth is the measured reference; `exact/` beside it has the exact poses and the
+measured ones with their covariances, which no data set has.
 """
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,8 +41,11 @@ from smfeval.errors import OptionError
 from smfeval.io import write as write_track
 from smfeval.io.atomic import replacing_all
 from smfeval.io.progress import report
-from smfeval.maths.stamps import NANOSECONDS
-from smfeval_lab.recording.data import Recording, Scan, bag_files, metadata_json
+from smfeval.maths import se3, so3
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.track import Track
+from smfeval_lab.recording import IDENTITY, Recording, Scan, bag_files, metadata_json
+from smfeval_lab.recording.folder import replacing_folder
 
 POINTS, IMU, STATIC = "/points", "/imu", "/tf_static"
 XYZ = {"x": "<f4", "y": "<f4", "z": "<f4", "intensity": "<f4"}
@@ -50,16 +68,18 @@ class Dialect:
     says_mounting: bool = True
 
 
-OWN = Dialect()
-
-
 def write_bag(recording: Recording, path: Path) -> list[Path]:
     """Write all files, or none."""
     made = bag_files(path)[: 2 if recording.reference is None else 3]
     made += bag_files(path)[3:] if recording.measured is not None else []
     try:
         with replacing_all(*made) as temporary:
-            _write_mcap(recording, temporary[0], path.stem)
+            with tempfile.TemporaryDirectory(
+                prefix=".smfeval.", dir=temporary[0].parent
+            ) as scratch:  # the writer makes a folder with the bag in it, which is whole alone
+                folder = Path(scratch) / path.stem
+                write_messages(recording, folder, Dialect())
+                shutil.move(folder / f"{path.stem}.mcap", temporary[0])
             if recording.measured is not None:
                 write_track(recording.measured, temporary[3], format="square")
             temporary[1].write_text(metadata_json(recording))
@@ -68,14 +88,6 @@ def write_bag(recording: Recording, path: Path) -> list[Path]:
     except OSError as error:
         raise OptionError(f"{path}: cannot be written ({error.strerror or error})") from error
     return made
-
-
-def _write_mcap(recording: Recording, target: Path, name: str) -> None:
-    """The writer makes a folder with the bag in it; the bag alone is whole without the rest."""
-    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
-        folder = Path(scratch) / name
-        write_messages(recording, folder, OWN)
-        shutil.move(folder / f"{name}.mcap", target)
 
 
 def write_messages(recording: Recording, target: Path, dialect: Dialect) -> None:
@@ -88,13 +100,13 @@ def write_messages(recording: Recording, target: Path, dialect: Dialect) -> None
     }
     if not dialect.says_mounting:
         del topics[STATIC]
-    opened: Any = (
-        Writer1(target)
-        if dialect.ros == 1
-        else Writer(target, version=9, storage_plugin=dialect.storage)
-    )
     store = maker.store
-    serialize = store.serialize_ros1 if dialect.ros == 1 else store.serialize_cdr
+    opened: Any
+    if dialect.ros == 1:
+        opened, serialize = Writer1(target), store.serialize_ros1
+    else:
+        opened = Writer(target, version=9, storage_plugin=dialect.storage)
+        serialize = store.serialize_cdr
     with opened as writer:
         connection = {
             topic: writer.add_connection(topic, kind, typestore=store)
@@ -129,8 +141,8 @@ class _MessageFactory:
                 ring = None if scans.ring is None else scans.ring[first:last]
                 yield self.dialect.points, int(sent[i]), self.cloud(scans[k], ring)
 
-    def make(self, kind: str, **parts: Any) -> Any:
-        return self.store.types[kind](**parts)
+    def make(self, kind: str, *parts: Any, **named: Any) -> Any:
+        return self.store.types[kind](*parts, **named)
 
     def header(self, stamp: int, frame: str) -> Any:
         second, rest = divmod(int(stamp), NANOSECONDS)
@@ -140,26 +152,18 @@ class _MessageFactory:
         return self.make("std_msgs/msg/Header", stamp=time, frame_id=frame, **number)
 
     def vector(self, numbers: Any) -> Any:
-        x, y, z = (float(number) for number in numbers)
-        return self.make("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
+        return self.make("geometry_msgs/msg/Vector3", *map(float, numbers))
 
     def quaternion(self, numbers: Any) -> Any:
-        x, y, z, w = (float(number) for number in numbers)
-        return self.make("geometry_msgs/msg/Quaternion", x=x, y=y, z=z, w=w)
+        return self.make("geometry_msgs/msg/Quaternion", *map(float, numbers))
 
     def mounting(self, recording: Recording) -> Any:
         shift, turn = recording.imu_T_lidar
-        transform = self.make(
-            "geometry_msgs/msg/Transform",
-            translation=self.vector(shift),
-            rotation=self.quaternion(turn),
-        )
-        stamped = self.make(
-            "geometry_msgs/msg/TransformStamped",
-            header=self.header(recording.imu.stamp[0], self.dialect.imu_frame),
-            child_frame_id=self.dialect.lidar_frame,
-            transform=transform,
-        )
+        header = self.header(recording.imu.stamp[0], self.dialect.imu_frame)
+        parts = (self.vector(shift), self.quaternion(turn))
+        transform = self.make("geometry_msgs/msg/Transform", *parts)
+        sent = (header, self.dialect.lidar_frame, transform)
+        stamped = self.make("geometry_msgs/msg/TransformStamped", *sent)
         return self.make("tf2_msgs/msg/TFMessage", transforms=[stamped])
 
     def imu(self, stamp: int, gyro: Any, acceleration: Any) -> Any:
@@ -189,14 +193,9 @@ class _MessageFactory:
         }
         for name in layout:
             rows[name] = values[name]
+        offset: Any = rows.dtype.fields
         fields = [
-            self.make(
-                "sensor_msgs/msg/PointField",
-                name=name,
-                offset=rows.dtype.fields[name][1],  # type: ignore[index]
-                datatype=POINT_FIELD[kind],
-                count=1,
-            )
+            self.make("sensor_msgs/msg/PointField", name, offset[name][1], POINT_FIELD[kind], 1)
             for name, kind in layout.items()
         ]
         return self.make(
@@ -211,3 +210,95 @@ class _MessageFactory:
             data=rows.view(np.uint8),
             is_dense=True,
         )
+
+
+SPIRES = Dialect(
+    points="/hesai/pandar",
+    imu="/alphasense_driver_ros/imu",
+    layout=XYZ | {"timestamp": "<f8", "ring": "<u2"},
+    storage=StoragePlugin.SQLITE3,
+    says_mounting=False,
+)
+GEODE = Dialect(
+    points="/ouster/points",
+    imu="/imu/data",
+    lidar_frame="os_lidar",
+    imu_frame="imu_link",
+    layout=XYZ | {"t": "<u4", "ring": "<u2"},
+    ros=1,
+    says_mounting=False,
+)
+
+
+def write_dataset(recording: Recording, path: Path, layout: str) -> list[Path]:
+    """Write the folder of a data set: it appears whole or not at all; returns the files."""
+    if recording.measured is None:
+        raise OptionError(f"{path}: the layout {layout} has a measured reference; choose one")
+    with replacing_folder(path) as new:
+        DATASETS[layout](recording, new)
+        exact = new / "exact" / recording.name
+        exact.mkdir(parents=True)
+        write_track(recording.measured, exact / "measured.square")
+        if recording.reference is not None:
+            write_track(recording.reference, exact / "reference.square")
+        (exact / "recording.json").write_text(metadata_json(recording))
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _write_spires(recording: Recording, root: Path) -> None:
+    world, _, seed = recording.name.rpartition("_")
+    day = datetime.fromtimestamp(int(recording.imu.stamp[0]) // NANOSECONDS, tz=UTC)
+    sequence = f"{day:%Y-%m-%d}-{world.replace('_', '-')}-{int(seed):02d}"
+    folder = root / "sequences" / sequence
+    (folder / "raw").mkdir(parents=True)
+    (folder / "processed" / "trajectory").mkdir(parents=True)
+    write_messages(recording, folder / "raw" / "ros2bag", SPIRES)
+    _write_tum(recording.measured, folder / "processed" / "trajectory" / "gt-tum.txt")
+    calibration = root / "calibration" / "sensor.yaml"
+    _write_calibration(recording, calibration, "T_imu_lidar", "T_base_lidar")
+
+
+def _write_geode(recording: Recording, root: Path) -> None:
+    world, _, seed = recording.name.rpartition("_")
+    sequence = f"{world.capitalize()}{seed}"
+    folder = root / "sensor_data" / world / f"{sequence}_beta"
+    folder.mkdir(parents=True)
+    (root / "groundtruth" / "traj").mkdir(parents=True)
+    write_messages(recording, folder / f"{sequence}_beta.bag", GEODE)
+    _write_tum(recording.measured, root / "groundtruth" / "traj" / f"{sequence}.txt")
+    calibration = root / "calibration_files" / "beta.yaml"
+    _write_calibration(recording, calibration, "T_IMU_LiDAR", "T_body_LiDAR")
+
+
+DATASETS: dict[str, Callable[[Recording, Path], None]] = {
+    "spires": _write_spires, "geode": _write_geode
+}  # fmt: skip
+
+
+def _write_calibration(recording: Recording, path: Path, imu: str, body: str) -> None:
+    """The LiDAR in the frames of the IMU and of the body that the reference is measured of."""
+    base = recording.imu_T_measured or IDENTITY
+    poses = {
+        imu: recording.imu_T_lidar,
+        body: se3.compose(se3.inverse(base), recording.imu_T_lidar),
+    }
+    text = ""
+    for name, (shift, turn) in poses.items():  # as four rows
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = so3.matrix(turn), shift
+        rows = "".join(f"  - {[round(x, 9) for x in row]}\n" for row in matrix.tolist())
+        text += f"{name}:\n{rows}"
+    path.parent.mkdir()
+    path.write_text(text)
+
+
+def _write_tum(track: Track | None, path: Path) -> None:
+    """Eight columns; a quaternion of zeros where the orientation is not measured."""
+    if track is None:
+        return
+    turn = track.rotation if track.about.oriented else np.zeros_like(track.rotation)
+    numbers = np.concatenate([track.position, turn], axis=1)
+    stamps = (seconds_text(int(stamp)) for stamp in track.stamp)
+    rows = zip(stamps, numbers.tolist(), strict=True)
+    lines = (" ".join([stamp, *(repr(round(x, 9)) for x in row)]) for stamp, row in rows)
+    path.write_text("\n".join(lines) + "\n")

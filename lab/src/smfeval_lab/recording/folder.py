@@ -25,16 +25,9 @@ from smfeval.io import read as read_track
 from smfeval.io import write as write_track
 from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
 from smfeval.track import Track
-from smfeval_lab.recording.data import (
-    METADATA_FILE,
-    Imu,
-    Recording,
-    Scans,
-    metadata_json,
-    read_metadata,
-)
+from smfeval_lab.recording import METADATA_FILE, Imu, Recording, Scans, metadata_json, read_metadata
 
 REFERENCE_FILE = "reference.square"
 MEASURED_FILE = "measured.square"
@@ -43,9 +36,19 @@ IMU_COLUMNS = ["stamp", "gx", "gy", "gz", "ax", "ay", "az"]
 
 def write_folder(recording: Recording, path: Path) -> list[Path]:
     """Write the folder: it appears whole or not at all."""
+    imu, scans = recording.imu, recording.scans
+    sampled = [imu.stamp, *imu.gyro.T, *imu.acceleration.T]
+    points = {axis: scans.point[:, i] for i, axis in enumerate("xyz")} | {"time": scans.time}
+    if scans.ring is not None:
+        points["ring"] = scans.ring
+    tables = {
+        "imu": dict(zip(IMU_COLUMNS, sampled, strict=True)),
+        "scans": {"start": scans.start, "end": scans.end, "count": np.diff(scans.offset)},
+        "points": points,
+    }
     with replacing_folder(path) as new:
-        for name, frame in _tables(recording).items():
-            frame.write_parquet(new / name)
+        for name, columns in tables.items():
+            pl.DataFrame(columns).write_parquet(new / f"{name}.parquet")
         if recording.reference is not None:
             write_track(recording.reference, new / REFERENCE_FILE)
         if recording.measured is not None:
@@ -54,27 +57,23 @@ def write_folder(recording: Recording, path: Path) -> list[Path]:
     return sorted(path.iterdir())
 
 
-def _tables(recording: Recording) -> dict[str, pl.DataFrame]:
-    imu, scans = recording.imu, recording.scans
-    sampled = [imu.stamp, *imu.gyro.T, *imu.acceleration.T]
-    points = {axis: scans.point[:, i] for i, axis in enumerate("xyz")} | {"time": scans.time}
-    if scans.ring is not None:
-        points["ring"] = scans.ring
-    return {
-        "imu.parquet": pl.DataFrame(dict(zip(IMU_COLUMNS, sampled, strict=True))),
-        "scans.parquet": pl.DataFrame(
-            {"start": scans.start, "end": scans.end, "count": np.diff(scans.offset)}
-        ),
-        "points.parquet": pl.DataFrame(points),
-    }
-
-
 def read_folder(path: Path) -> Recording:
     """Read a folder that `write_folder` wrote."""
+    metadata = read_metadata(path / METADATA_FILE)
+    sampled = _table(path / "imu.parquet", IMU_COLUMNS)
+    frame = _table(path / "scans.parquet", ["start", "end", "count"])
+    points = _table(path / "points.parquet", ["x", "y", "z", "time"])
+    start, end, count = (column.to_numpy() for column in frame[:, :3])
+    offset = np.concatenate([[0], np.cumsum(count)])
+    if offset[-1] != len(points):
+        raise FormatError(f"{path}: the scans count {offset[-1]} points, there are {len(points)}")
+    ring = points["ring"].to_numpy() if "ring" in points.columns else None
+    place, time = _stack_columns(points, "x y z"), points["time"].to_numpy()
+    gyro, acceleration = (_stack_columns(sampled, axes) for axes in ("gx gy gz", "ax ay az"))
     return Recording(
-        **read_metadata(path / METADATA_FILE),
-        imu=_imu(path),
-        scans=_scans(path),
+        **metadata,
+        imu=Imu(sampled["stamp"].to_numpy(), gyro, acceleration),
+        scans=Scans(start, end, offset, place, time, ring),
         reference=read_reference(path / REFERENCE_FILE),
         measured=read_reference(path / MEASURED_FILE),
     )
@@ -90,35 +89,11 @@ def read_reference(path: Path) -> Track | None:
     return track
 
 
-def _imu(path: Path) -> Imu:
-    frame = _table(path / "imu.parquet", IMU_COLUMNS)
-    return Imu(
-        _ints(frame, "stamp"), _stack_columns(frame, "gx gy gz"), _stack_columns(frame, "ax ay az")
-    )
-
-
-def _scans(path: Path) -> Scans:
-    frame = _table(path / "scans.parquet", ["start", "end", "count"])
-    points = _table(path / "points.parquet", ["x", "y", "z", "time"])
-    offset = np.concatenate([[0], np.cumsum(_ints(frame, "count"))])
-    if offset[-1] != len(points):
-        raise FormatError(f"{path}: the scans count {offset[-1]} points, there are {len(points)}")
-    ring = points["ring"].to_numpy() if "ring" in points.columns else None
-    place = _stack_columns(points, "x y z")
-    return Scans(
-        _ints(frame, "start"), _ints(frame, "end"), offset, place, _ints(points, "time"), ring
-    )
-
-
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
     _, frame = read_table(path)
     if frame.columns[: len(columns)] != columns:
         raise FormatError(f"{path}: the columns must be {' '.join(columns)}")
     return frame
-
-
-def _ints(frame: pl.DataFrame, column: str) -> Ints:
-    return frame[column].to_numpy()
 
 
 def _stack_columns(frame: pl.DataFrame, columns: str) -> Floats:

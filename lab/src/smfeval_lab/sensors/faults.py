@@ -45,9 +45,6 @@ class Faults:
                 "positive"
             )
 
-    def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
-
 
 NO_FAULTS = Faults()
 # What careful calibration leaves: 2-5 mm, 0.1-0.2 deg, 1-3 ms, 5-10 mm; here the middle of it.
@@ -71,7 +68,8 @@ def draw_truth(
     faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Generator
 ) -> Truth:
     """The real sensor: the mounting T Exp(xi), the biases of each ring."""
-    shift, turn = (_random_direction(rng) for _ in range(2))
+    drawn = (rng.normal(size=3) for _ in range(2))
+    shift, turn = (vector / np.linalg.norm(vector) for vector in drawn)
     error = faults.extrinsic_m * shift, so3.exp(np.radians(faults.extrinsic_deg) * turn)
     return Truth(
         se3.compose(imu_T_lidar, error),
@@ -80,11 +78,6 @@ def draw_truth(
         np.radians(faults.beam_deg) * rng.normal(size=rings),
         faults.range_scale,
     )
-
-
-def _random_direction(rng: np.random.Generator) -> Floats:
-    vector = rng.normal(size=3)
-    return vector / np.linalg.norm(vector)
 
 
 LENGTH = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}

@@ -7,7 +7,6 @@ with walk density w steps of sigma w / sqrt(f).
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -37,11 +36,17 @@ def simulate_imu(
     count = int(np.floor(motion.duration_s * model.rate_hz + 1e-6)) + 1
     since = np.arange(count) * NANOSECONDS // model.rate_hz
     gyro, force = exact_measurements(motion, since / NANOSECONDS)
-    noise, drawn = model.noise, partial(_noise_and_bias, since, rate_hz=model.rate_hz, rng=rng)
-    gyro = gyro + drawn(density=noise.gyro, walk=noise.gyro_bias, start=model.gyro_bias)
-    force = force + drawn(
-        density=noise.acceleration, walk=noise.acceleration_bias, start=model.acceleration_bias
-    )
+
+    def draw(density: float, walk: float, bias: float) -> Floats:
+        """White noise and a bias that starts somewhere and wanders. -> (n, 3)."""
+        step = rng.normal(size=(count, 3)) * walk / np.sqrt(model.rate_hz)
+        step[0] = rng.normal(size=3) * bias
+        white = rng.normal(size=(count, 3)) * density * np.sqrt(model.rate_hz)
+        return np.cumsum(step, axis=0) + white
+
+    noise = model.noise
+    gyro = gyro + draw(noise.gyro, noise.gyro_bias, model.gyro_bias)
+    force = force + draw(noise.acceleration, noise.acceleration_bias, model.acceleration_bias)
     return Imu(start + since, gyro, force), since
 
 
@@ -49,20 +54,3 @@ def exact_measurements(motion: SimulatedMotion, time: Floats) -> tuple[Floats, F
     """Angular rate and specific force in body axes, without noise. (n,) -> (n, 3), (n, 3)."""
     felt = motion.acceleration(time) + np.array([0.0, 0.0, GRAVITY_M_S2])
     return motion.rate(time), np.einsum("nji,nj->ni", motion.rotation(time), felt)
-
-
-def _noise_and_bias(
-    since: Ints,
-    *,
-    density: float,
-    walk: float,
-    start: float,
-    rate_hz: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """White noise and a bias that starts somewhere and wanders. (n,) -> (n, 3)."""
-    count = len(since)
-    step = rng.normal(size=(count, 3)) * walk / np.sqrt(rate_hz)
-    step[0] = rng.normal(size=3) * start
-    white = rng.normal(size=(count, 3)) * density * np.sqrt(rate_hz)
-    return np.cumsum(step, axis=0) + white

@@ -10,7 +10,7 @@ import numpy as np
 
 from smfeval.io.progress import report
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval_lab.motion import SimulatedMotion
 from smfeval_lab.recording import Scans
@@ -32,7 +32,8 @@ class Spinning:
         del scan
         turn = -2 * np.pi * np.arange(self.firings) / self.firings
         rise = np.radians(np.linspace(self.lowest_deg, self.highest_deg, self.rings))
-        return _over_rings(turn, np.broadcast_to(rise, (self.firings, self.rings)))
+        shape = (self.firings, self.rings)
+        return np.broadcast_to(turn[:, None], shape), np.broadcast_to(rise, shape)
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,11 @@ class Rosette:
         azimuth = radius * (np.cos(first) + np.cos(second))
         elevation = radius * (np.sin(first) + np.sin(second))
         beside = np.radians(self.ring_gap_deg) * (np.arange(self.rings) - (self.rings - 1) / 2)
-        return _over_rings(azimuth, elevation[:, None] + beside)
+        spread = elevation[:, None] + beside
+        return np.broadcast_to(azimuth[:, None], spread.shape), spread
 
 
 Pattern = Spinning | Rosette
-
-
-def _over_rings(azimuth: Floats, elevation: Floats) -> tuple[Floats, Floats]:
-    """(f,), (f, r) -> (f, r) each."""
-    return np.broadcast_to(azimuth[:, None], elevation.shape), elevation
 
 
 def directions(azimuth: Floats, elevation: Floats) -> Floats:
@@ -131,7 +128,10 @@ def _simulate_batch(
 ) -> tuple[Floats, Ints, Ints, Ints]:
     """Points, times, rings and number of points of some scans that follow each other."""
     model, truth, pattern = rig.model, rig.truth, rig.model.pattern
-    azimuth, elevation = _angles(pattern, first, len(since))
+    # one scan stands for all if they repeat: (scans or 1, firings, rings)
+    scans = range(first, first + (1 if isinstance(pattern, Spinning) else len(since)))
+    angles = zip(*(pattern.angles(i) for i in scans), strict=True)
+    azimuth, elevation = (np.stack(each) for each in angles)
     after = firing_times(model)
     taken = (since[:, None] + after) / NANOSECONDS + truth.clock_s
 
@@ -139,10 +139,20 @@ def _simulate_batch(
     beam = directions(azimuth, elevation + truth.elevation_rad)
     told = directions(azimuth, elevation) if truth.elevation_rad.any() else beam
     beam = np.broadcast_to(beam, (*shape, 3)).reshape(-1, pattern.rings, 3)
-    origin, ray = _world_rays(rig, taken.ravel(), beam)
-    sent = np.repeat(taken.ravel(), pattern.rings)
-    distance = cast(rig.scene, origin, ray, model.farthest_m, time=sent).reshape(shape)
-    kept, distance = _simulate_ranges(distance, rig, rng)
+
+    shift, turn = truth.imu_T_lidar
+    world_R_imu = rig.motion.rotation(taken.ravel())
+    origin = rig.motion.position(taken.ravel()) + world_R_imu @ shift
+    ray = beam @ np.swapaxes(world_R_imu @ so3.matrix(turn), 1, 2)
+    origin, sent = (np.repeat(each, pattern.rings, axis=0) for each in (origin, taken.ravel()))
+    reach = model.farthest_m
+    distance = cast(rig.scene, origin, ray.reshape(-1, 3), reach, time=sent).reshape(shape)
+
+    noise = model.range_sigma_m * rng.standard_normal(shape)
+    lost = rng.random(shape) < model.dropout
+    returned = np.isfinite(distance) & (distance >= model.nearest_m) & ~lost
+    distance = (1 + truth.range_scale) * distance + truth.range_bias_m + noise
+    kept = returned & (distance > 0)
 
     point = (distance[kept][:, None] * np.broadcast_to(told, (*shape, 3))[kept]).astype("f4")
     time = np.broadcast_to(after[:, None], shape)[kept].astype("i4")
@@ -150,36 +160,7 @@ def _simulate_batch(
     return point, time, ring, kept.sum(axis=(1, 2))
 
 
-def _angles(pattern: Pattern, first: int, count: int) -> tuple[Floats, Floats]:
-    """Azimuth and elevation of scans that follow each other; one stands for all if they repeat.
-
-    -> (count or 1, firings, rings) each.
-    """
-    scans = range(first, first + (1 if isinstance(pattern, Spinning) else count))
-    azimuth, elevation = zip(*(pattern.angles(i) for i in scans), strict=True)
-    return np.stack(azimuth), np.stack(elevation)
-
-
 def firing_times(model: LidarModel) -> Ints:
     """Times in ns since the start of a scan; the last is its end. (firings,)."""
     period = NANOSECONDS // model.rate_hz
     return np.arange(1, model.pattern.firings + 1) * period // model.pattern.firings
-
-
-def _world_rays(rig: Rig, time: Floats, beam: Floats) -> tuple[Floats, Floats]:
-    """Origins and directions of all rays in the world. (f,), (f, r, 3) -> (f r, 3) each."""
-    shift, turn = rig.truth.imu_T_lidar
-    world_R_imu = rig.motion.rotation(time)
-    origin = rig.motion.position(time) + world_R_imu @ shift
-    ray = beam @ np.swapaxes(world_R_imu @ so3.matrix(turn), 1, 2)
-    return np.repeat(origin, beam.shape[1], axis=0), ray.reshape(-1, 3)
-
-
-def _simulate_ranges(distance: Floats, rig: Rig, rng: np.random.Generator) -> tuple[Bools, Floats]:
-    """Which rays come back, and the ranges that are reported."""
-    model, truth = rig.model, rig.truth
-    noise = model.range_sigma_m * rng.standard_normal(distance.shape)
-    lost = rng.random(distance.shape) < model.dropout
-    returned = np.isfinite(distance) & (distance >= model.nearest_m) & ~lost
-    reported = (1 + truth.range_scale) * distance + truth.range_bias_m + noise
-    return returned & (reported > 0), reported

@@ -59,7 +59,8 @@ def measure_reference(
     time = np.arange(0.0, motion.duration_s, 1 / survey.rate_hz)
     offset = float(np.clip(survey.clock_s * rng.normal(), -MARGIN_S / 2, MARGIN_S / 2))
     drift = 1e-6 * survey.drift_ppm * float(rng.normal())
-    world = _draw_frame(rng)
+    yaw = rng.uniform(-np.pi, np.pi)  # the frame of the survey: level, some hundred metres away
+    world = rng.uniform(-300, 300, size=3) * [1, 1, 0.1], so3.exp(np.array([0.0, 0.0, yaw]))
 
     time = time[~_draw_gaps(time, survey, rng)]
     body = body_pose(survey)
@@ -70,37 +71,28 @@ def measure_reference(
 
     shown = time + offset + drift * time + survey.jitter_s * rng.normal(size=len(time))
     stamp = start + np.round(shown * NANOSECONDS).astype(np.int64)
-    about = About(
-        body=survey.body,
-        world="survey",
-        gauge="fixed",
-        algorithm=survey.description,
-        oriented=survey.rotation_deg is not None,
-    )
+    oriented = survey.rotation_deg is not None
+    about = About(survey.body, "survey", "fixed", survey.description, oriented=oriented)
     provenance = Provenance("measured reference", "simulation")
-    if not about.oriented:
-        rotation, covariance = _forget_rotation(true[1], covariance)
+    if not about.oriented:  # no rotation, and the covariance of the position in world axes
+        known = so3.rotate_covariance(true[1], covariance[:, :3, :3])
+        rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(time), 1))
+        covariance = np.pad(known, ((0, 0), (0, 3), (0, 3)))
     track = GaussianTrack(stamp, position, rotation, covariance, about=about, provenance=provenance)
-    return track, _notes(survey, body, world, offset, drift)
+    values = ", ".join(words.exact(float(v)) for v in np.round(np.concatenate(body), 6))
+    ahead, gained = words.exact(round(1e3 * offset, 3)), words.exact(round(1e6 * drift, 2))
+    turned = words.exact(round(float(np.degrees(so3.log(world[1])[2])), 1))
+    return track, (
+        f"measured reference: {survey.description}; imu_T_{survey.body} {values}",
+        f"nobody is told: its clock is {ahead} ms ahead and gains {gained} ppm; its world is "
+        f"turned by {turned} deg",
+    )
 
 
 def body_pose(survey: Survey) -> se3.Pose:
     """imu_T_body: where on the rig the reference is measured."""
     x, y, z, yaw = survey.imu_T_body
     return np.array([x, y, z]), so3.exp(np.array([0.0, 0.0, yaw]))
-
-
-def _forget_rotation(rotation: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """No rotation, and the covariance of the position in world axes."""
-    position = so3.rotate_covariance(rotation, covariance[:, :3, :3])
-    unknown = np.tile([0.0, 0.0, 0.0, 1.0], (len(rotation), 1))
-    return unknown, np.pad(position, ((0, 0), (0, 3), (0, 3)))
-
-
-def _draw_frame(rng: np.random.Generator) -> se3.Pose:
-    """survey_T_world: level, turned by any yaw, some hundred metres away."""
-    yaw = rng.uniform(-np.pi, np.pi)
-    return rng.uniform(-300, 300, size=3) * [1, 1, 0.1], so3.exp(np.array([0.0, 0.0, yaw]))
 
 
 def _draw_gaps(time: Floats, survey: Survey, rng: np.random.Generator) -> Bools:
@@ -136,16 +128,3 @@ def _remember(time: Floats, survey: Survey, rng: np.random.Generator) -> Floats:
     for i, share in enumerate(keep):
         out[i + 1] = share * out[i] + np.sqrt(1 - share**2) * out[i + 1]
     return out
-
-
-def _notes(
-    survey: Survey, body: se3.Pose, world: se3.Pose, offset: float, drift: float
-) -> tuple[str, ...]:
-    values = ", ".join(words.exact(float(v)) for v in np.round(np.concatenate(body), 6))
-    clock = f"{words.exact(round(1e3 * offset, 3))} ms"
-    return (
-        f"measured reference: {survey.description}; imu_T_{survey.body} {values}",
-        f"nobody is told: its clock is {clock} ahead and gains "
-        f"{words.exact(round(1e6 * drift, 2))} ppm; its world is turned by "
-        f"{words.exact(round(float(np.degrees(so3.log(world[1])[2])), 1))} deg",
-    )

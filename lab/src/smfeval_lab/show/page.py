@@ -1,16 +1,24 @@
-"""The case study as one HTML file: what the numbers say, the tables and the figures."""
+"""The figures of a case study, and all of it as one HTML file."""
 
 from base64 import b64encode
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO
 
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.gallery import Gallery
+from smfeval.errors import SmfevalError
+from smfeval.explain.updates import condition_and_nees
+from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
+from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import paper_style
+from smfeval.show.figures.table import draw
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.report import Section, Table
 from smfeval_lab.casestudy import CaseStudy
 from smfeval_lab.casestudy.conclusions import sentences
+from smfeval_lab.casestudy.plan import OWN_FILTER
+from smfeval_lab.casestudy.result import Outcome
 from smfeval_lab.show.report import extent, left_out_lines, sheets
 
 PICTURE_DPI = 130
@@ -23,12 +31,46 @@ FIGURE_TITLES = {
 }
 
 
+def gallery_of_case_study(study: CaseStudy) -> Gallery:
+    """Every figure that can be drawn, and why the others cannot."""
+    swept = Gallery({}, {}) if study.knobs is None else gallery_of_sweep(study.knobs)
+    figures, refused = dict(swept.figures), dict(swept.refusals)
+    for name, drawing in _drawings(study):
+        try:
+            figures[name] = drawing()
+        except SmfevalError as error:
+            refused[name] = str(error)
+    return Gallery(figures, refused)
+
+
+def _drawings(study: CaseStudy) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    rows: dict[str, list[ForestRow]] = {}  # filter -> (track, k, low, high)
+    for row in study.scores:
+        if row.k is not None:
+            found = (row.track, row.k.value, row.k.low, row.k.high)
+            rows.setdefault(row.filter, []).append(found)
+    yield "forest", partial(draw, "forest", rows)
+    by_track: dict[str, list[Outcome]] = {}
+    for outcome in study.outcomes:
+        by_track.setdefault(outcome.job.track.name, []).append(outcome)
+    for track, outcomes in by_track.items():
+        believing = [each.evaluation for each in outcomes if each.k is not None]
+        yield f"error_{track}", partial(draw, "error", believing)
+        for each in outcomes:
+            if each.job.filter == OWN_FILTER:
+                yield f"degeneracy_{track}", partial(_draw_degeneracy, each)
+
+
+def _draw_degeneracy(outcome: Outcome) -> Figure:
+    return draw("degeneracy", *condition_and_nees(outcome.run.updates, outcome.evaluation))
+
+
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
     tables = [
         Section(
             sheet.title,
-            table=Table.of_texts([sheet.headings, *sheet.rows]) if sheet.rows else None,
+            table=Table.of_texts([sheet.headings, *sheet.rows]),
             notes=sheet.remarks,
         )
         for sheet in sheets(study)

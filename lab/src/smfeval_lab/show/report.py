@@ -1,37 +1,20 @@
-"""The case study as text and as Markdown: its tables in order, and what the numbers say."""
+"""The case study as text, as Markdown and as JSON: its tables, and what the numbers say."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from typing import Any
 
-from smfeval import words
+from smfeval import __version__, words
+from smfeval.compare import sweep as sweeps
 from smfeval.compare.slopes import format_settings
-from smfeval.compare.sweep import (
-    SENTENCES,
-    KnobEffect,
-    Sweep,
-    TrackEffect,
-    earned_error_slope,
-    unearned_slope,
-)
-from smfeval.explain.updates import CreditRow, Displacement
-from smfeval.show.explain import (
-    credit_cells,
-    measure_name,
-    nats,
-    needed_displacement,
-    shown_displacement,
-)
+from smfeval.compare.sweep import KnobEffect, Sweep, TrackEffect
+from smfeval.show import explain
 from smfeval.show.study.markdown import escape_markdown
 from smfeval.show.sweep import format_slope, interval_counts
-from smfeval_lab.casestudy import CaseStudy
+from smfeval.summarise.number import Number
+from smfeval_lab.casestudy import CaseStudy, CaseStudyPlan
 from smfeval_lab.casestudy.conclusions import sentences
-from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER
-from smfeval_lab.casestudy.result import (
-    FailedRuns,
-    ScoreRow,
-    SensitivityRow,
-    VariantRow,
-)
+from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, TRACKS
 
 Row = tuple[str, ...]
 
@@ -75,11 +58,6 @@ def markdown(study: CaseStudy) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def last_line(study: CaseStudy, folder: str) -> str:
-    """One line: the folder written, and the extent of the study."""
-    return f"wrote {folder}: {extent(study)}"
-
-
 def extent(study: CaseStudy) -> str:
     """'case study: 7 tracks of 60 s, 3 filters, 4 knobs, 5 variants, 540 s of one core'."""
     plan = study.plan
@@ -93,57 +71,38 @@ def extent(study: CaseStudy) -> str:
 
 def left_out_lines(study: CaseStudy) -> list[str]:
     """Filters that did not run, and notes."""
-    every = len(study.plan.worlds)
-    missing = [_not_run(each, every=len(each.tracks) == every) for each in study.not_run]
-    return [*missing, *(f"note: {note}" for note in study.notes)]
-
-
-def _not_run(each: FailedRuns, *, every: bool) -> str:
-    where = "all tracks" if every else ", ".join(each.tracks)
-    return f"not run: {each.filter} on {where}: {each.sentence}"
+    lines = []
+    for each in study.not_run:
+        every = len(each.tracks) == len(study.plan.worlds)
+        where = "all tracks" if every else ", ".join(each.tracks)
+        lines.append(f"not run: {each.filter} on {where}: {each.sentence}")
+    return [*lines, *(f"note: {note}" for note in study.notes)]
 
 
 def sheets(study: CaseStudy) -> Iterator[Sheet]:
     """The tables that have rows, in order."""
-    for made in SHEETS:
-        sheet = made(study)
-        if sheet is not None:
-            yield sheet
+    return (sheet for made in SHEETS if (sheet := made(study)).rows)
 
 
 def as_text(sheet: Sheet) -> str:
     """Title, aligned columns, remarks."""
-    rows = (sheet.headings, *sheet.rows)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(sheet.headings))]
-    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join(
-        [sheet.title, *(f"  {line}".rstrip() for line in lines), *(f"  {r}" for r in sheet.remarks)]
-    )
+    lines = [*words.table((sheet.headings, *sheet.rows)), *sheet.remarks]
+    return "\n".join([sheet.title, *(f"  {line}" for line in lines)])
 
 
 def as_markdown(sheet: Sheet) -> str:
     """Heading, table, list of remarks."""
-    rule = ("---",) * len(sheet.headings)
-    rows = [_line(sheet.headings), f"|{'|'.join(rule)}|", *map(_line, sheet.rows)]
+    head, *rest = (
+        f"| {' | '.join(map(escape_markdown, row))} |" for row in (sheet.headings, *sheet.rows)
+    )
+    rows = [head, "|" + "---|" * len(sheet.headings), *rest]
     remarks = "\n".join(f"- {escape_markdown(remark)}" for remark in sheet.remarks)
     parts = [f"## {escape_markdown(sheet.title)}", "\n".join(rows), remarks]
     return "\n\n".join(part for part in parts if part)
 
 
-def _line(row: Row) -> str:
-    return f"| {' | '.join(map(escape_markdown, row))} |"
-
-
 HEADINGS = (
-    "set",
-    "track",
-    "filter",
-    "APE (MAE)",
-    "sigma",
-    "k",
-    "90 % region",
-    "verdict",
-    "ms/scan",
+    *("set", "track", "filter", "APE (MAE)", "sigma", "k", "90 % region", "verdict", "ms/scan"),
 )
 
 
@@ -160,22 +119,21 @@ def scores_sheet(study: CaseStudy) -> Sheet:
         remarks.append(f"only on {where}, for it is slow and has no belief: {', '.join(spared)}")
     if lost:
         remarks.append(f"lost, and counted as they are: {', '.join(lost)}")
-    rows = tuple(_score_cells(row) for row in study.scores)
-    return Sheet("1. Errors and reported uncertainty", HEADINGS, rows, tuple(remarks))
-
-
-def _score_cells(row: ScoreRow) -> Row:
-    return (
-        row.set,
-        row.track,
-        " ".join((row.filter, *row.settings)),
-        str(row.mae),
-        "none" if row.sigma_m is None else words.length(row.sigma_m),
-        "-" if row.k is None else str(row.k),
-        "-" if row.coverage is None else row.coverage.text("%"),
-        row.verdict,
-        words.fixed(1e3 * row.cpu_per_scan_s, 1),
+    rows = tuple(
+        (
+            row.set,
+            row.track,
+            " ".join((row.filter, *row.settings)),
+            str(row.mae),
+            "none" if row.sigma_m is None else words.length(row.sigma_m),
+            "-" if row.k is None else str(row.k),
+            "-" if row.coverage_90 is None else row.coverage_90.text("%"),
+            row.verdict,
+            words.fixed(1e3 * row.cpu_per_scan_s, 1),
+        )
+        for row in study.scores
     )
+    return Sheet("1. Errors and reported uncertainty", HEADINGS, rows, tuple(remarks))
 
 
 KNOB_HEADINGS = (
@@ -184,24 +142,28 @@ KNOB_HEADINGS = (
 )
 
 
-def knobs_sheet(study: CaseStudy) -> Sheet | None:
+def knobs_sheet(study: CaseStudy) -> Sheet:
     """What each knob does to credit, precision, NEES and error."""
     if study.knobs is None:
-        return None
-    reach = {each.knob: words.fixed(each.nats, 2) for each in study.credit_reach}
+        return Sheet("2. Knobs", KNOB_HEADINGS, ())
     values = {(OWN_FILTER, knob.name): knob.values for knob in study.plan.knobs}
     values |= {(each.filter, each.knob.name): each.knob.values for each in study.plan.family_noises}
     rows = tuple(
         row
         for effect in study.knobs.effects
-        for row in _knob(effect, ", ".join(values[effect.estimator, effect.knob]), reach)
+        for row in _knob(effect, ", ".join(values[effect.estimator, effect.knob]), study)
     )
+    more = [track.name for track in study.plan.noise_swept if track not in study.plan.swept]
+    dimension, labels = study.knobs.dimension, {effect.label for effect in study.knobs.effects}
+    earned, unearned = sweeps.earned_error_slope(dimension), sweeps.unearned_slope(dimension)
     remarks = (
         f"turned one at a time on {', '.join(track.name for track in study.plan.swept)}",
-        *_noise_tracks(study),
+        *([f"{NOISE_KNOB} alone also on {', '.join(more)}"] if more else ()),
         "credit: how far log det J moves; precision: likewise -log det of the covariance (largest "
         "of a track)",
-        *_predictions(study.knobs),
+        f"slopes are log10 per nat of precision; if sharpening is earned: NEES 0, error "
+        f"{earned:+.3f}; if not: NEES {unearned:+.3f}, error 0",
+        *(f"{label}: {sweeps.SENTENCES[label]}" for label in sweeps.SENTENCES if label in labels),
         "error divided out: slope of NEES / error^2, the same whatever errors do if covariances "
         "keep their shape",
         *interval_counts(study.knobs),
@@ -211,16 +173,13 @@ def knobs_sheet(study: CaseStudy) -> Sheet | None:
     return Sheet("2. Knobs", KNOB_HEADINGS, rows, remarks)
 
 
-def _noise_tracks(study: CaseStudy) -> list[str]:
-    more = [track.name for track in study.plan.noise_swept if track not in study.plan.swept]
-    return [f"{NOISE_KNOB} alone also on {', '.join(more)}"] if more else []
-
-
-def _knob(effect: KnobEffect, values: str, reach: dict[str, str]) -> Iterator[Row]:
+def _knob(effect: KnobEffect, values: str, study: CaseStudy) -> Iterator[Row]:
     """A row over tracks, and one for each if there are several."""
     own = effect.estimator == OWN_FILTER
     name = effect.knob if own else f"{effect.knob} of {effect.estimator}"
-    credit = reach.get(effect.knob, "-") if own else "-"
+    credit = "-"
+    if own and effect.knob in study.credit_reach:
+        credit = words.fixed(study.credit_reach[effect.knob], 2)
     yield name, values, credit, *_effect_cells(effect)
     if len(effect.tracks) > 1:
         yield from (("", each.track, "", *_effect_cells(each)) for each in effect.tracks)
@@ -236,21 +195,11 @@ def _effect_cells(effect: KnobEffect | TrackEffect) -> Row:
     )
 
 
-def _predictions(sweep: Sweep) -> list[str]:
-    unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
-    found = {effect.label for effect in sweep.effects}
-    return [
-        f"slopes are log10 per nat of precision; if sharpening is earned: NEES 0, error "
-        f"{shrinking:+.3f}; if not: NEES {unearned:+.3f}, error 0",
-        *(f"{label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
-    ]
-
-
-def _failure_lines(sweep: Sweep) -> list[str]:
+def _failure_lines(sweep: Sweep | None) -> list[str]:
     return [
         f"failed: {each.estimator} {format_settings(each.settings)} on {each.track}: "
         f"{each.sentence}"
-        for each in sweep.failures
+        for each in (() if sweep is None else sweep.failures)
     ]
 
 
@@ -260,48 +209,35 @@ CREDIT_HEADINGS = (
 )
 
 
-def credit_sheet(study: CaseStudy) -> Sheet | None:
+def credit_sheet(study: CaseStudy) -> Sheet:
     """The precision of the lab's own filter, predicted from its configuration."""
-    rows = tuple((row.track, *credit_cells(row.explanation.credit)) for row in study.explanations)
-    left = [
-        f"{row.track} {lost}"
-        for row in study.explanations
-        if (lost := row.explanation.left_out.total)
-    ]
-    remarks = (
+    explained = study.explanations.items()
+    rows = tuple((track, *explain.credit_cells(found.credit)) for track, found in explained)
+    left = [f"{track} {lost}" for track, found in explained if (lost := found.left_out.total)]
+    remarks = [
         "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
         "normals alone (medians need not add up)",
         "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
         "the rest of the state takes away or adds; above credit: reported less credit",
         "N / k: points that would make the belief honest; sigma sqrt(k): noise per point that "
         "would, with a prior wider alike; excess: 3 log k, nats above consistency",
-        *(
-            (f"scans without an update that sees every direction: {', '.join(left)}",)
-            if left
-            else ()
-        ),
-    )
-    return Sheet("3. Credit", CREDIT_HEADINGS, rows, remarks) if rows else None
+    ]
+    if left:
+        remarks.append(f"scans without an update that sees every direction: {', '.join(left)}")
+    return Sheet("3. Credit", CREDIT_HEADINGS, rows, tuple(remarks))
 
 
-DEGENERACY_HEADINGS = ("track", "measure", "slope", "R^2", "scans")
-
-
-def degeneracy_sheet(study: CaseStudy) -> Sheet | None:
+def degeneracy_sheet(study: CaseStudy) -> Sheet:
     """log10 NEES on log10 of what the geometry says."""
+    headings = ("track", "measure", "slope", "R^2", "scans")
+    name, fixed = explain.measure_name, words.fixed
     rows = tuple(
-        (
-            row.track,
-            measure_name(each),
-            str(each.slope),
-            words.fixed(each.r_squared, 2),
-            str(each.scans),
-        )
-        for row in study.explanations
-        for each in row.explanation.degeneracy
+        (track, name(each), str(each.slope), fixed(each.r_squared, 2), str(each.scans))
+        for track, found in study.explanations.items()
+        for each in found.degeneracy
     )
     remarks = ("decades of NEES per decade of a measure of sum n n^T, the matched normals",)
-    return Sheet("4. Degeneracy", DEGENERACY_HEADINGS, rows, remarks) if rows else None
+    return Sheet("4. Degeneracy", headings, rows, remarks)
 
 
 DISPLACEMENT_HEADINGS = (
@@ -310,32 +246,27 @@ DISPLACEMENT_HEADINGS = (
 )
 
 
-def displacement_sheet(study: CaseStudy) -> Sheet | None:
+def displacement_sheet(study: CaseStudy) -> Sheet:
     """What a displacement that a scan's points share would explain."""
     rows = tuple(
-        _displacement(row.track, row.explanation.credit, row.explanation.displacement)
-        for row in study.explanations
-        if row.explanation.displacement is not None
+        (
+            track,
+            explain.shown_displacement(found),
+            f"{explain.nats(found.recovered_one_nats)} nat",
+            f"{explain.nats(found.recovered_every_nats)} nat",
+            f"{explain.nats(explanation.credit.excess)} nat",
+            explain.needed_displacement(found, found.needed_one_m),
+            explain.needed_displacement(found, found.needed_every_m),
+        )
+        for track, explanation in study.explanations.items()
+        if (found := explanation.displacement) is not None
     )
     remarks = (
         "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
         "precision that knowing it takes back; excess: nats that honesty asks for",
         "needed: s at which k = 1, were it known at one update, or at every update",
     )
-    title = "5. Shared displacement"
-    return Sheet(title, DISPLACEMENT_HEADINGS, rows, remarks) if rows else None
-
-
-def _displacement(track: str, credit: CreditRow, found: Displacement) -> Row:
-    return (
-        track,
-        shown_displacement(found),
-        f"{nats(found.recovered_one_nats)} nat",
-        f"{nats(found.recovered_every_nats)} nat",
-        f"{nats(credit.excess)} nat",
-        needed_displacement(found, found.needed_one_m),
-        needed_displacement(found, found.needed_every_m),
-    )
+    return Sheet("5. Shared displacement", DISPLACEMENT_HEADINGS, rows, remarks)
 
 
 VARIANT_HEADINGS = (
@@ -344,65 +275,94 @@ VARIANT_HEADINGS = (
 )
 
 
-def variants_sheet(study: CaseStudy) -> Sheet | None:
-    """What each variant does to k and to the error, and what R does in it."""
-    if not study.variants:
-        return None
-    rows = tuple((*_variant(row), *_noise(row, study)) for row in study.variants)
+def variants_sheet(study: CaseStudy) -> Sheet:
+    """What each variant does to k and to the error, and what R does in it, if it was turned."""
+    rows = []
+    for row in study.variants:
+        effect = study.variant_effect(row.variant)
+        tracks = () if effect is None else effect.tracks
+        found = next((each for each in tracks if each.track == row.track), None)
+        gone = "-" if row.closed is None else words.share(row.closed)
+        noise = ("-", "-", "-")
+        if found is not None:
+            moves = f"{words.fixed(found.reach_nats, 2)} nat"
+            noise = (moves, format_slope(found.nees_slope), found.label)
+        numbers = map(str, (row.k, row.mae, row.precision))
+        rows.append((row.track, row.variant, *numbers, gone, *noise))
     remarks = (
         "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
         "where no overconfidence was shown before",
         f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
-        f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
+        f"slope of log10 NEES per nat; {sweeps.unearned_slope():.3f} if errors stay",
         *(f"{each.name}: {' '.join(each.settings)}" for each in study.plan.variants),
-        *(() if study.variant_sweep is None else _failure_lines(study.variant_sweep)),
+        *_failure_lines(study.variant_sweep),
     )
-    return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, rows, remarks)
+    return Sheet("6. Variants that listen to residuals", VARIANT_HEADINGS, tuple(rows), remarks)
 
 
-def _variant(row: VariantRow) -> Row:
-    return (
-        row.track,
-        row.variant,
-        str(row.k),
-        str(row.mae),
-        str(row.precision),
-        "-" if row.closed_share is None else words.share(row.closed_share),
-    )
-
-
-def _noise(row: VariantRow, study: CaseStudy) -> Row:
-    """What R does in a variant on the track of its row, if it was turned there."""
-    effect = study.variant_effect(row.variant)
-    tracks = () if effect is None else effect.tracks
-    found = next((each for each in tracks if each.track == row.track), None)
-    if found is None:
-        return "-", "-", "-"
-    return f"{words.fixed(found.reach_nats, 2)} nat", format_slope(found.nees_slope), found.label
-
-
-def sensitivity_sheet(study: CaseStudy) -> Sheet | None:
+def sensitivity_sheet(study: CaseStudy) -> Sheet:
     """k of every run with one choice made otherwise."""
     names = list(dict.fromkeys(each.name for row in study.sensitivity for each in row.alternatives))
-    if not names:
-        return None
-    rows = tuple(_sensitivity(row, names) for row in study.sensitivity)
+    rows = []
+    for row in study.sensitivity if names else ():
+        k = {each.name: each.k for each in row.alternatives}
+        cells = ("-" if (other := k.get(name)) is None else words.number(other) for name in names)
+        rows.append((row.track, row.filter, words.number(row.k), *cells))
     remarks = (
         "k as scored, and with one choice made otherwise: another gauge, a clock moved, the other "
         "kind of reference; - where that cannot be scored",
         "a gauge with fewer freedoms than a filter leaves open charges them to its belief",
     )
-    return Sheet("7. Sensitivity", ("track", "filter", "k", *names), rows, remarks)
-
-
-def _sensitivity(row: SensitivityRow, names: list[str]) -> Row:
-    found = {each.name: each.k for each in row.alternatives}
-    shown = (found.get(name) for name in names)
-    cells = ("-" if k is None else words.number(k) for k in shown)
-    return row.track, row.filter, words.number(row.k), *cells
+    return Sheet("7. Sensitivity", ("track", "filter", "k", *names), tuple(rows), remarks)
 
 
 SHEETS = (
     *(scores_sheet, knobs_sheet, credit_sheet, degeneracy_sheet, displacement_sheet),
     *(variants_sheet, sensitivity_sheet),
 )
+
+
+def document(study: CaseStudy) -> dict[str, Any]:
+    """Everything in the sheets, and the runs of the sweeps."""
+    swept = study.variant_sweep
+    return {
+        "schema": "smfeval.casestudy/1",
+        "version": __version__,
+        "plan": _plan(study.plan),
+        "scores": plain(study.scores),
+        "knobs": None if study.knobs is None else study.knobs.to_dict(),
+        "credit_reach": study.credit_reach,
+        "explained": [
+            {"track": track, **explain.explanation_data(found)}
+            for track, found in study.explanations.items()
+        ],
+        "variants": plain(study.variants),
+        "variant_sweep": None if swept is None else swept.to_dict(),
+        "sensitivity": plain(study.sensitivity),
+        "not_run": plain(study.not_run),
+        "notes": list(study.notes),
+        "cpu_s": study.cpu_s,
+        "sentences": list(sentences(study)),
+    }
+
+
+def _plan(plan: CaseStudyPlan) -> dict[str, Any]:
+    return {
+        **{name: [track.name for track in getattr(plan, name)] for name in TRACKS},
+        "walk_s": plan.walk_s,
+        "filters": list(plan.filters),
+        "spared": list(plan.sweep_only),
+        "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
+        "variants": {each.name: list(each.settings) for each in plan.variants},
+        "noises": list(plan.noises),
+        "family_noises": {each.filter: list(each.knob.values) for each in plan.family_noises},
+    }
+
+
+def plain(value: Any) -> Any:
+    """Numbers, rows and tuples as JSON has them."""
+    if isinstance(value, Number):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {name: plain(inner) for name, inner in vars(value).items()}
+    return [plain(inner) for inner in value] if isinstance(value, tuple) else value

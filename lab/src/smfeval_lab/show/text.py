@@ -1,5 +1,6 @@
-"""What `lab simulate` and `lab run` print: text, one line, and JSON documents."""
+"""What `lab simulate`, `lab run` and `lab tune` print: text, one line, and JSON documents."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,10 @@ from smfeval.errors import OptionError
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.why.one_track import motion as motion_of
 from smfeval_lab.filters import FILTERS, Filter
-from smfeval_lab.filters.run import Run
-from smfeval_lab.recording import Imu, Recording, Scans
+from smfeval_lab.filters.run import Run, Telemetry
+from smfeval_lab.recording import Recording
+from smfeval_lab.tune import Tuning, TuningOutcome
 from smfeval_lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS
-
-RUN_SCHEMA = "smfeval.run/1"
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,22 @@ class FinishedRun:
 
 
 def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
-    """What ran, how fast, what it claims and what was written."""
+    """What ran, how fast, and what it claims."""
+    fast, matched, sigma = done.times_real_time, done.matched_median, done.run.sigma_m
+    times = "" if fast is None else f", {words.number(fast)} times real time on one core"
+    claimed = "none: the filter reports no covariance"
+    if sigma is not None:
+        claimed = f"{words.length(sigma)} reported (median, position, per axis)"
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
         ("scans", words.count_of(done.run.scans, len(done.recording.scans), "")),
-        ("CPU", _cpu(done)),
-        ("matched", _matched_text(done)),
-        ("sigma", _sigma(done)),
-        *(_run_details(done) if verbose else []),
+        ("CPU", f"{words.number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"),
+        ("matched", "not told" if matched is None else f"{words.number(matched)} points (median)"),
+        ("sigma", claimed),
+        *(_run_details(done.run.telemetry) if verbose and done.run.telemetry else []),
         *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
     ]
-    return f"{done.recording.name}\n{words.columns(rows)}\n{run_last_line(done)}\n"
+    return f"{done.recording.name}\n{words.columns(rows)}\n"
 
 
 def run_last_line(done: FinishedRun) -> str:
@@ -65,31 +70,8 @@ def run_last_line(done: FinishedRun) -> str:
     return f"wrote {files}: {words.count(len(done.run.belief), 'scan')}"
 
 
-def _cpu(done: FinishedRun) -> str:
-    fast = done.times_real_time
-    times = "" if fast is None else f", {words.number(fast)} times real time on one core"
-    return f"{words.number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"
-
-
-def _matched_text(done: FinishedRun) -> str:
-    return (
-        "not told"
-        if done.matched_median is None
-        else f"{words.number(done.matched_median)} points (median)"
-    )
-
-
-def _sigma(done: FinishedRun) -> str:
-    if done.run.sigma_m is None:
-        return "none: the filter reports no covariance"
-    return f"{words.length(done.run.sigma_m)} reported (median, position, per axis)"
-
-
-def _run_details(done: FinishedRun) -> list[tuple[str, str]]:
+def _run_details(updates: Telemetry) -> list[tuple[str, str]]:
     """What `-v` adds: residuals, innovations and iterations."""
-    updates = done.run.telemetry
-    if updates is None:
-        return []
     return [
         ("residual", f"{words.length(float(np.median(updates.residual_rms_m)))} rms (median)"),
         ("innovation", f"{words.length(float(np.median(updates.innovation_rms_m)))} rms, NIS "
@@ -104,7 +86,7 @@ def run_document(done: FinishedRun) -> dict[str, Any]:
     """A run as strict JSON data."""
     about = done.run.belief.about
     return {
-        "schema": RUN_SCHEMA,
+        "schema": "smfeval.run/1",
         "recording": done.recording.name,
         "filter": done.filter,
         "settings": list(done.settings),
@@ -123,37 +105,29 @@ def run_document(done: FinishedRun) -> dict[str, Any]:
     }
 
 
-RECORDING_SCHEMA = "smfeval.simulate/1"
 STILL_M = 1e-3  # a shorter path is rounding, not walking
 
 
-@dataclass(frozen=True)
-class WrittenRecording:
-    """A recording and the files that it was written to."""
-
-    recording: Recording
-    target: Path
-    files: tuple[Path, ...]
-
-
-def recording_text(done: WrittenRecording, *, verbose: bool = False) -> str:
-    """What was recorded, what filters are told and not told, what was written."""
-    recording = done.recording
+def recording_text(recording: Recording, *, verbose: bool = False) -> str:
+    """What was recorded, what filters are told and not told."""
+    imu, scans = recording.imu, recording.scans
+    points = words.number(len(scans.point) / len(scans))
+    scan_rate, imu_rate = (words.number(_rate(stamp)) for stamp in (scans.start, imu.stamp))
     rows = [
         ("walk", _walk(recording)),
-        ("scans", _scans(recording.scans)),
-        ("imu", _imu(recording.imu)),
+        ("scans", f"{words.count(len(scans))}, {scan_rate} Hz, {points} points in each"),
+        ("imu", f"{words.count(len(imu.stamp), 'sample')}, {imu_rate} Hz"),
         *(_recording_details(recording) if verbose else []),
         *(("note", note) for note in recording.notes),
     ]
-    return f"{recording.name}\n{words.columns(rows)}\n{recording_last_line(done)}\n"
+    return f"{recording.name}\n{words.columns(rows)}\n"
 
 
-def recording_last_line(done: WrittenRecording) -> str:
+def recording_last_line(recording: Recording, target: Path, files: Sequence[Path]) -> str:
     """One line: the file or folder written, its size, and the number of scans."""
-    size = sum(file.stat().st_size for file in done.files)
-    scans = words.count(len(done.recording.scans), "scan")
-    return f"wrote {done.target} ({words.number(size / 1e6)} MB): {scans}"
+    size = sum(file.stat().st_size for file in files)
+    scans = words.count(len(recording.scans), "scan")
+    return f"wrote {target} ({words.number(size / 1e6)} MB): {scans}"
 
 
 def _walk(recording: Recording) -> str:
@@ -166,17 +140,6 @@ def _walk(recording: Recording) -> str:
     return f"{words.length(motion.path_m)} in {words.number(motion.duration_s)} s, {speed}"
 
 
-def _scans(scans: Scans) -> str:
-    points = words.number(len(scans.point) / len(scans))
-    return (
-        f"{words.count(len(scans))}, {words.number(_rate(scans.start))} Hz, {points} points in each"
-    )
-
-
-def _imu(imu: Imu) -> str:
-    return f"{words.count(len(imu.stamp), 'sample')}, {words.number(_rate(imu.stamp))} Hz"
-
-
 def _rate(stamp: Any) -> float:
     return NANOSECONDS / float(np.median(np.diff(stamp))) if len(stamp) > 1 else 0.0
 
@@ -186,9 +149,7 @@ def _recording_details(recording: Recording) -> list[tuple[str, str]]:
     noise, (shift, turn) = recording.imu_noise, recording.imu_T_lidar
     first, last = (seconds_text(int(recording.imu.stamp[i])) for i in (0, -1))
     values = ", ".join(words.exact(value) for value in (*shift, *turn))
-    gyro, gyro_bias = words.exact(noise.gyro), words.exact(noise.gyro_bias)
-    acceleration = words.exact(noise.acceleration)
-    acceleration_bias = words.exact(noise.acceleration_bias)
+    gyro, acceleration, gyro_bias, acceleration_bias = map(words.exact, vars(noise).values())
     return [
         ("stamps", f"{first} to {last} s"),
         ("mounting", f"imu_T_lidar {values}"),
@@ -198,13 +159,12 @@ def _recording_details(recording: Recording) -> list[tuple[str, str]]:
     ]
 
 
-def recording_document(done: WrittenRecording) -> dict[str, Any]:
+def recording_document(recording: Recording, files: Sequence[Path]) -> dict[str, Any]:
     """A recording as strict JSON data."""
-    recording = done.recording
     shift, turn = recording.imu_T_lidar
     motion = None if recording.reference is None else asdict(motion_of(recording.reference))
     return {
-        "schema": RECORDING_SCHEMA,
+        "schema": "smfeval.simulate/1",
         "name": recording.name,
         "motion": motion,
         "scans": len(recording.scans),
@@ -216,11 +176,8 @@ def recording_document(done: WrittenRecording) -> dict[str, Any]:
         "imu_noise": asdict(recording.imu_noise),
         "range_sigma_m": recording.range_sigma_m,
         "notes": list(recording.notes),
-        "files": [str(file) for file in done.files],
+        "files": [str(file) for file in files],
     }
-
-
-FILTERS_SCHEMA = "smfeval.filters/1"
 
 
 def filters_text() -> str:
@@ -239,7 +196,7 @@ def filters_document() -> dict[str, Any]:
         {"name": name, "words": entry.description, "settings": _defaults(entry)}
         for name, entry in FILTERS.items()
     ]
-    return {"schema": FILTERS_SCHEMA, "filters": filters}
+    return {"schema": "smfeval.filters/1", "filters": filters}
 
 
 def _defaults(entry: Filter) -> dict[str, str]:
@@ -250,23 +207,74 @@ def _defaults(entry: Filter) -> dict[str, str]:
     return {field.name: str(getattr(settings, field.name)) for field in fields(settings)}
 
 
-WORLDS_SCHEMA = "smfeval.worlds/1"
 SETS = {"easy": EASY, "adversarial": ADVERSARIAL, "handheld": HANDHELD}
 
 
 def worlds_text() -> str:
     """One line for each world and each set."""
     worlds = words.columns([(world.name, world.description) for world in WORLDS.values()])
-    sets = words.columns(
-        [(name, ", ".join(each.name for each in members)) for name, members in SETS.items()]
-    )
-    return f"worlds\n{worlds}\nsets (world_seed)\n{sets}\n"
+    sets = [(name, ", ".join(each.name for each in members)) for name, members in SETS.items()]
+    return f"worlds\n{worlds}\nsets (world_seed)\n{words.columns(sets)}\n"
 
 
 def worlds_document() -> dict[str, Any]:
     """The worlds and sets as strict JSON data."""
     return {
-        "schema": WORLDS_SCHEMA,
+        "schema": "smfeval.worlds/1",
         "worlds": [{"name": world.name, "words": world.description} for world in WORLDS.values()],
         "sets": {name: [asdict(each) for each in chosen] for name, chosen in SETS.items()},
     }
+
+
+def tuning_text(tuning: Tuning, *, verbose: bool = False) -> str:
+    """The conclusion, the parts of the gain, every held-out track; with -v every try."""
+    start, best = (f"{words.number(each.factor)} times" for each in (tuning.start, tuning.best))
+    rows = [
+        ("gain", f"{tuning.gain} on {words.count(len(tuning.after), 'other track')}"),
+        ("unearned", f"{tuning.unearned}: {start} the covariance at the start"),
+        ("earned", f"{tuning.earned}: with the best factor at either setting"),
+        ("left", f"{tuning.left}: {best} the covariance of the tuned filter"),
+        *([("note", f"no intervals: {tuning.gain.reason}")] if tuning.gain.reason else []),
+        *(("note", note) for note in tuning.notes),
+    ]
+    table: list[tuple[str, ...]] = [
+        ("", "before", "", "", "after", "", ""),
+        ("track", "MAE", "k", "log score", "MAE", "k", "log score"),
+    ]
+    table += [
+        (old.track, *_cells(old), *_cells(new))
+        for old, new in zip(tuning.before, tuning.after, strict=True)
+    ]
+    lines = [tuning_last_line(tuning), words.columns(rows), "", *_indent(table)]
+    if verbose:
+        trials: list[tuple[str, ...]] = [(*(knob.name for knob in tuning.knobs), "log score")]
+        for trial in tuning.trials:
+            score = "failed" if trial.failed else words.number(trial.log_score)
+            trials.append((*map(words.exact, trial.values), score))
+        lines += ["", *_indent(trials)]
+    return "\n".join(lines) + "\n"
+
+
+def tuning_last_line(tuning: Tuning) -> str:
+    """'point_variance 0.12 instead of 0.001: log score 300 to -6.1 nat on other tracks ...'."""
+    old, new = tuning.settings(tuning.start), tuning.settings(tuning.best)
+    said = ", ".join(
+        f"{name} {words.exact(value)} instead of {words.exact(old[name])}"
+        for name, value in new.items()
+    )
+    before, after = (
+        sum(each.log_score for each in part) / len(part) for part in (tuning.before, tuning.after)
+    )
+    return (
+        f"{said}: log score {words.number(before)} to {words.number(after)} nat on other tracks, "
+        f"{words.number(tuning.earned.value)} of {words.number(tuning.gain.value)} nat earned"
+    )
+
+
+def _cells(outcome: TuningOutcome) -> tuple[str, str, str]:
+    k, score = words.number(outcome.k), words.number(outcome.log_score)
+    return words.length(outcome.mae_m), k, score
+
+
+def _indent(rows: list[tuple[str, ...]]) -> list[str]:
+    return [f"  {line}" for line in words.table(rows, right=True)]

@@ -11,17 +11,6 @@ from smfeval_lab.sensors.faults import HANDHELD_FAULTS, TYPICAL_FAULTS, Faults
 from smfeval_lab.worlds import courtyards, featureless, outdoors
 from smfeval_lab.worlds.parts import Builder, BuiltWorld
 
-__all__ = [
-    "ADVERSARIAL",
-    "EASY",
-    "HANDHELD",
-    "WORLDS",
-    "BuiltWorld",
-    "SeededWorld",
-    "World",
-    "world_named",
-]
-
 
 @dataclass(frozen=True)
 class World:
@@ -50,65 +39,34 @@ class SeededWorld:
         return f"{self.world}_{self.seed}"
 
 
-WORLDS = {
-    world.name: world
-    for world in (
-        World(
-            "college",
-            "courtyards in a row, 400 m of new ground",
-            partial(courtyards.one_way_college, 15),
-        ),
-        World("college_short", "the same for 165 m", partial(courtyards.one_way_college, 7)),
-        World("college_loop", "six courtyards, ends in the first", courtyards.college_loop),
-        World("courtyard", "small and closed, seen whole from the start", courtyards.courtyard),
-        World(
-            "tunnel",
-            "smooth, clutter only near the start: the axis is lost",
-            featureless.smooth_tunnel,
-        ),
-        World(
-            "tunnel_ribs",
-            "sparse ribs and clutter: degenerate but trackable",
-            featureless.ribbed_tunnel,
-        ),
-        World("field", "open ground, few distant objects", featureless.field),
-        World("corridor", "indoors, few features, one corner", featureless.corridor),
-        World(
-            "park",
-            "400 m over grass among leafy trees, with people",
-            outdoors.park,
-            HANDHELD_FAULTS,
-        ),
-        World("street", "300 m of street with cars and people", outdoors.street, HANDHELD_FAULTS),
-        World(
-            "campus",
-            "courtyards, gardens and streets, 1.2 km of new ground",
-            outdoors.campus,
-            HANDHELD_FAULTS,
-        ),
-        World(
-            "campus_loop",
-            "the same in a ring of 900 m, ends in the first courtyard",
-            outdoors.campus_loop,
-            HANDHELD_FAULTS,
-        ),
-    )
-}
-
-EASY = (
-    SeededWorld("college_short", 1),
-    SeededWorld("college_short", 2),
-    SeededWorld("college_loop", 3),
+EASY = tuple(
+    SeededWorld(*each) for each in (("college_short", 1), ("college_short", 2), ("college_loop", 3))
 )
 ADVERSARIAL = tuple(SeededWorld(name, 1) for name in ("tunnel_ribs", "tunnel", "corridor", "field"))
+HANDHELD = tuple(SeededWorld(name, 1) for name in ("park", "street", "campus", "campus_loop"))
 
-
-HANDHELD = (
-    SeededWorld("park", 1),
-    SeededWorld("street", 1),
-    SeededWorld("campus", 1),
-    SeededWorld("campus_loop", 1),
-)
+COLLEGE, SHORT = (partial(courtyards.one_way_college, cells) for cells in (15, 7))
+ROWS: dict[str, tuple[str, Builder]] = {
+    "college": ("courtyards in a row, 400 m of new ground", COLLEGE),
+    "college_short": ("the same for 165 m", SHORT),
+    "college_loop": ("six courtyards, ends in the first", courtyards.college_loop),
+    "courtyard": ("small and closed, seen whole from the start", courtyards.courtyard),
+    "tunnel": ("smooth, clutter only near the start: the axis is lost", featureless.smooth_tunnel),
+    "tunnel_ribs": ("sparse ribs and clutter: degenerate but trackable", featureless.ribbed_tunnel),
+    "field": ("open ground, few distant objects", featureless.field),
+    "corridor": ("indoors, few features, one corner", featureless.corridor),
+    "park": ("400 m over grass among leafy trees, with people", outdoors.park),
+    "street": ("300 m of street with cars and people", outdoors.street),
+    "campus": ("courtyards, gardens and streets, 1.2 km of new ground", outdoors.campus),
+    "campus_loop": (
+        "the same in a ring of 900 m, ends in the first courtyard", outdoors.campus_loop
+    ),
+}  # fmt: skip
+BY_HAND = {each.world for each in HANDHELD}
+WORLDS = {
+    name: World(name, words, builder, HANDHELD_FAULTS if name in BY_HAND else TYPICAL_FAULTS)
+    for name, (words, builder) in ROWS.items()
+}
 
 
 def world_named(name: str) -> World:

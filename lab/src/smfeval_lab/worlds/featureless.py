@@ -50,7 +50,9 @@ def corridor(rng: np.random.Generator) -> BuiltWorld:
     east = [(x, d) for x, d in zip((0.0, 20.0, 40.0), drift[:3], strict=True)]
     north = [(FIRST_M + d, y) for y, d in zip((20.0, 40.0, SECOND_M), drift[3:], strict=True)]
     route = Route(np.array([*east, (FIRST_M, 0.0), *north]), rounding_m=1.9)
-    surfaces = (*_walls(), _ceiling(), *_doors(rng))
+    x, y = FIRST_M + 20, SECOND_M + 20
+    ceiling = box((x / 2 - 10, y / 2 - 10, HEIGHT_M), (x + 20, y + 20, 0.0))
+    surfaces = (*_walls(), ceiling, *_doors(rng))
     return BuiltWorld(Scene(surfaces, Ground()), route)
 
 
@@ -66,11 +68,6 @@ def _walls() -> Iterator[Surface]:
     ]
     for start, end in corners:
         yield wall(start, end, HEIGHT_M, thickness=0.0, low=-0.2)
-
-
-def _ceiling() -> Surface:
-    x, y = FIRST_M + 20, SECOND_M + 20
-    return box((x / 2 - 10, y / 2 - 10, HEIGHT_M), (x + 20, y + 20, 0.0))
 
 
 def _doors(rng: np.random.Generator) -> Iterator[Surface]:
@@ -114,9 +111,8 @@ def _tunnel_route(rng: np.random.Generator) -> Route:
 
 def _tube() -> Tube:
     half = (BACK_M + WALK_M + AHEAD_M) / 2
-    return Tube(
-        np.array([half - BACK_M, 0.0, AXIS_HEIGHT_M]), np.array([1.0, 0, 0]), RADIUS_M, half
-    )
+    centre = np.array([half - BACK_M, 0.0, AXIS_HEIGHT_M])
+    return Tube(centre, np.array([1.0, 0, 0]), RADIUS_M, half)
 
 
 def _back_wall() -> Surface:

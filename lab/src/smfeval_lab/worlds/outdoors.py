@@ -13,18 +13,10 @@ import numpy as np
 from smfeval.maths.arrays import Floats
 from smfeval_lab.motion import HANDHELD, Route
 from smfeval_lab.scene import KNOT_S, Crown, Ground, Moving, Scene, Tufts, box, pillar
+from smfeval_lab.worlds import courtyards, parts
+from smfeval_lab.worlds.courtyards import EAST, NORTH, SOUTH, WEST, Cell
 from smfeval_lab.worlds.featureless import relief
-from smfeval_lab.worlds.parts import (
-    BuiltWorld,
-    Place,
-    Surface,
-    bench,
-    bush,
-    clear_places,
-    crate,
-    facade,
-    leafy_tree,
-)
+from smfeval_lab.worlds.parts import BuiltWorld, Place, Surface, clear_places
 
 PARK_LENGTH_M = 400.0
 PARK_CLEARANCE_M = 3.5  # between the route and what stands in the park
@@ -41,7 +33,7 @@ class _Things:
     moving: list[Moving] = field(default_factory=list)
 
     def plant_tree(self, place: Place, rng: np.random.Generator) -> None:
-        trunk, crown = leafy_tree(*place, rng)
+        trunk, crown = parts.leafy_tree(*place, rng)
         self.surfaces.append(trunk)
         self.crowns.append(crown)
 
@@ -63,9 +55,9 @@ def park(rng: np.random.Generator) -> BuiltWorld:
         places = clear_places(22, low, high, route=route, clearance=PARK_CLEARANCE_M, rng=rng)
         for place in places[:14]:
             things.plant_tree(place, rng)
-        things.crowns += [bush(*place, rng) for place in places[14:20]]
+        things.crowns += [parts.bush(*place, rng) for place in places[14:20]]
         for place in places[20:]:
-            things.surfaces += bench(*place, rng)
+            things.surfaces += parts.bench(*place, rng)
     huts = clear_places(5, (0, y.min() - 30), (PARK_LENGTH_M, y.max() + 30), route=route,
                         clearance=12.0, rng=rng)  # fmt: skip
     things.surfaces += [box((*hut, 1.0), (5.0, 4.0, 4.0), rng.uniform(0, np.pi)) for hut in huts]
@@ -98,7 +90,12 @@ def people(
         else:  # waits some metres ahead, then walks on
             ahead = rng.uniform(3.0, 8.0)
             walked = met_m + ahead + PERSON_SPEED * np.clip(time - met_s, 0, FOLLOWED_S)
-        yield person(_beside(route, np.clip(walked, 0, route.length_m), beside, ground))
+        walked = np.clip(walked, 0, route.length_m)
+        along = route.path.derivative(1)(walked)
+        along = along / np.hypot(*along.T)[:, None]
+        place = route.path(walked) + beside * np.stack([-along[:, 1], along[:, 0]], axis=-1)
+        yaw = np.unwrap(np.arctan2(along[:, 1], along[:, 0]))
+        yield person(np.column_stack([place, ground.height(*place.T), yaw]))
 
 
 def person(pose: Floats) -> Moving:
@@ -106,20 +103,8 @@ def person(pose: Floats) -> Moving:
     return Moving((pillar(0, 0, 0.22, 0.0, 1.5), pillar(0, 0, 0.1, 1.5, 1.75)), pose)
 
 
-def _beside(route: Route, walked: Floats, beside: float, ground: Ground) -> Floats:
-    """Poses (n, 4) to the left of the route at distances walked."""
-    along = route.path.derivative(1)(walked)
-    along = along / np.hypot(*along.T)[:, None]
-    place = route.path(walked) + beside * np.stack([-along[:, 1], along[:, 0]], axis=-1)
-    yaw = np.unwrap(np.arctan2(along[:, 1], along[:, 0]))
-    return np.column_stack([place, ground.height(*place.T), yaw])
-
-
-CELL_M = 28.0
-CLEARANCE_M = 2.5
-Cell = tuple[int, int]
-EAST, NORTH, SOUTH, WEST = (1, 0), (0, 1), (0, -1), (-1, 0)
 COURT, GARDEN, STREET = "court", "garden", "street"
+SIDES = (SOUTH, EAST, NORTH, WEST)
 Plan = list[tuple[Cell, str]]  # cells in the order of the walk, and what they are
 
 ONE_WAY = ((COURT, 9), (GARDEN, 6), (STREET, 7), (COURT, 8), (GARDEN, 5), (STREET, 7), (COURT, 4))
@@ -136,7 +121,7 @@ def campus(rng: np.random.Generator) -> BuiltWorld:
         for i in range(count):
             sideways = kind != STREET and i > 0 and plan[-1][0][1] == plan[-2][0][1]
             move = (NORTH, SOUTH)[int(rng.integers(2))] if sideways and rng.random() < 0.6 else EAST
-            plan.append((_moved(plan[-1][0], move), kind))
+            plan.append((courtyards.moved(plan[-1][0], move), kind))
     return _built(plan, rng)
 
 
@@ -144,9 +129,8 @@ def campus_loop(rng: np.random.Generator) -> BuiltWorld:
     """Round a campus, back to the first courtyard."""
     plan: Plan = [((0, 0), COURT)]
     for move, kind, count in LOOP:
-        plan += [
-            (_moved(plan[-1][0], (i * move[0], i * move[1])), kind) for i in range(1, count + 1)
-        ]
+        for _ in range(count):
+            plan.append((courtyards.moved(plan[-1][0], move), kind))
     return _built(plan, rng)
 
 
@@ -156,27 +140,22 @@ def street(rng: np.random.Generator) -> BuiltWorld:
     return _built([((0, 0), COURT), *plan, ((10, 0), COURT)], rng)
 
 
-def _moved(cell: Cell, move: Cell) -> Cell:
-    return cell[0] + move[0], cell[1] + move[1]
-
-
 def _built(plan: Plan, rng: np.random.Generator) -> BuiltWorld:
     route = _route(plan, rng)
     ground = _textured(relief(rng, waves=2), GRAVEL_RMS_M, rng, size=0.3)
     things, cells = _Things(), [cell for cell, _ in plan]
     kinds = dict(reversed(plan))  # a cell that is met again is what it was at first
     for cell, kind in kinds.items():
-        things.surfaces += _walls(cell, kinds, _neighbours(cell, cells), rng)
+        without = {SOUTH, NORTH} if kind == GARDEN else set()  # gardens are open to their sides
+        if kind != COURT:  # and streets go on
+            without |= {side for side in SIDES if kinds.get(courtyards.moved(cell, side)) == kind}
+        things.surfaces += courtyards.walls(cell, cells, rng, without=without)
         FURNISH[kind](things, cell, route, rng)
     for kind, stretch in groupby(plan, key=lambda each: each[1]):
         if kind == STREET:
             things.moving += cars([cell for cell, _ in stretch], route, ground, rng)
     things.moving += people(route, ground, every_m=45.0, rng=rng)
     return BuiltWorld(things.scene(ground), route, HANDHELD)
-
-
-def _centre(cell: Cell) -> Floats:
-    return CELL_M * np.array(cell, dtype=float)
 
 
 PAVEMENT_M = 7.5  # from the middle of a street
@@ -187,61 +166,29 @@ def _route(plan: Plan, rng: np.random.Generator) -> Route:
     stops = []
     for (cell, kind), following in zip(plan, [*plan[1:], None], strict=True):
         aside = np.array([0.0, PAVEMENT_M]) if kind == STREET else np.zeros(2)
-        stops.append(_centre(cell) + aside + _stray(kind, rng))
+        stray = 0.5 if kind == STREET else 2.0  # how far the route passes from where it would
+        stops.append(courtyards.cell_centre(cell) + aside + rng.uniform(-1, 1, size=2) * stray)
         if following is not None:
-            gate = (_centre(cell) + _centre(following[0])) / 2
+            gate = (courtyards.cell_centre(cell) + courtyards.cell_centre(following[0])) / 2
             stops.append(gate + (aside if following[1] == kind else 0.0))
     return Route(np.array(stops), rounding_m=2.8)
 
 
-def _stray(kind: str, rng: np.random.Generator) -> Floats:
-    """How far the route passes from where it would: less on a pavement."""
-    return rng.uniform(-1, 1, size=2) * (0.5 if kind == STREET else 2.0)
-
-
-def _neighbours(cell: Cell, cells: list[Cell]) -> set[Cell]:
-    """Cells that the route enters from this one or leaves to it."""
-    steps = list(pairwise(cells))
-    return {b for a, b in steps if a == cell} | {a for a, b in steps if b == cell}
-
-
-def _walls(
-    cell: Cell, kinds: dict[Cell, str], open_to: set[Cell], rng: np.random.Generator
-) -> Iterator[Surface]:
-    """Facades that face the cell, with gates; none between two cells of a street or garden."""
-    x, y = _centre(cell)
-    reach = CELL_M / 2
-    corner = [(x - reach, y - reach), (x + reach, y - reach), (x + reach, y + reach),
-              (x - reach, y + reach)]  # fmt: skip
-    for i, side in enumerate((SOUTH, EAST, NORTH, WEST)):
-        other, kind = _moved(cell, side), kinds[cell]
-        if kind != COURT and (kinds.get(other) == kind or (kind == GARDEN and i % 2 == 0)):
-            continue  # the street goes on; gardens are open to their sides
-        gate = reach if other in open_to else None
-        yield from facade(corner[i], corner[(i + 1) % 4], rng, gate=gate)
-
-
-def _spots(cell: Cell, count: int, route: Route, rng: np.random.Generator) -> list[Place]:
-    (x, y), reach = _centre(cell), CELL_M / 2 - 2.5
-    low, high = (x - reach, y - reach), (x + reach, y + reach)
-    return clear_places(count, low, high, route=route, clearance=CLEARANCE_M, rng=rng)
-
-
 def _furnish_court(things: _Things, cell: Cell, route: Route, rng: np.random.Generator) -> None:
-    places = iter(_spots(cell, 9, route, rng))
+    places = iter(courtyards.spots(cell, 9, route, rng))
     for place, _ in zip(places, range(int(rng.integers(1, 4))), strict=False):
         things.plant_tree(place, rng)
-    for make, place in zip([bench] * 3 + [crate] * 2, places, strict=False):
+    for make, place in zip([parts.bench] * 3 + [parts.crate] * 2, places, strict=False):
         things.surfaces += make(*place, rng)
 
 
 def _furnish_garden(things: _Things, cell: Cell, route: Route, rng: np.random.Generator) -> None:
-    places = _spots(cell, 12, route, rng)
+    places = courtyards.spots(cell, 12, route, rng)
     for place in places[:7]:
         things.plant_tree(place, rng)
-    things.crowns += [bush(*place, rng) for place in places[7:10]]
+    things.crowns += [parts.bush(*place, rng) for place in places[7:10]]
     for place in places[10:]:
-        things.surfaces += bench(*place, rng)
+        things.surfaces += parts.bench(*place, rng)
 
 
 PARKED_M, LANE_M, KERB_TREE_M = 3.6, 1.3, 10.8  # from the middle of the street
@@ -252,7 +199,7 @@ HIDDEN_M = -20.0  # where a car waits below the ground until it comes, and goes 
 
 
 def _furnish_street(things: _Things, cell: Cell, route: Route, rng: np.random.Generator) -> None:
-    x, y = _centre(cell)
+    x, y = courtyards.cell_centre(cell)
     for side in (-1, 1):
         for along in (-9.0, -3.0, 3.0, 9.0):
             place = np.array([x + along + rng.uniform(-0.5, 0.5), y + side * PARKED_M])
@@ -278,8 +225,8 @@ def cars(
     cells: list[Cell], route: Route, ground: Ground, rng: np.random.Generator
 ) -> Iterator[Moving]:
     """Cars along a straight street in both lanes while one walks there."""
-    near, far = (_centre(cell)[0] for cell in (cells[0], cells[-1]))
-    ends, y = np.sort([near, far]) + np.array([2.0, -2.0]), _centre(cells[0])[1]
+    near, far = (courtyards.cell_centre(cell)[0] for cell in (cells[0], cells[-1]))
+    ends, y = np.sort([near, far]) + np.array([2.0, -2.0]), courtyards.cell_centre(cells[0])[1]
     walked = np.arange(0.0, route.length_m)
     inside = np.abs(route.path(walked) - [np.mean(ends), y + PAVEMENT_M]) < [np.ptp(ends) / 2, 3.0]
     here = walked[inside.all(axis=1)] / PERSON_SPEED

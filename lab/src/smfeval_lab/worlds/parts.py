@@ -78,13 +78,7 @@ def crate(x: float, y: float, rng: np.random.Generator) -> list[Surface]:
 
 
 def clear_places(
-    count: int,
-    low: Place,
-    high: Place,
-    *,
-    route: Route,
-    clearance: float,
-    rng: np.random.Generator,
+    count: int, low: Place, high: Place, *, route: Route, clearance: float, rng: np.random.Generator
 ) -> list[Place]:
     """Random places in a rectangle that keep away from the route; at most `count`."""
     path = route.places
@@ -117,26 +111,18 @@ def facade(
         size = (last - first, depth + 0.3, high - low)
         parts.append(box((float(x), float(y), (low + high) / 2), size, yaw))
 
-    for first, last in _stretches(length, gate):
+    stretches = [(0.0, length)]
+    if gate is not None:
+        stretches = [(0.0, gate - GATE_M / 2), (gate + GATE_M / 2, length)]
+    for first, last in stretches:
         add(first, last, 0.0, 0.0, height)
         add(first, last, RECESS_M, -0.5, rng.uniform(0.7, 1.1))
         add(first, last, RECESS_M, rng.uniform(2.6, 3.4), height)
-        for middle in _piers(first, last, rng):
+        count = max(1, round((last - first) / 5))  # piers, some 5 m apart
+        even = first + (np.arange(count) + 0.5) * (last - first) / count
+        for middle in (even + rng.uniform(-0.8, 0.8, size=count)).tolist():
             half = rng.uniform(0.3, 0.8)
             add(middle - half, middle + half, RECESS_M + rng.uniform(0, 0.6), -0.5, height)
     if gate is not None:
         add(gate - GATE_M / 2, gate + GATE_M / 2, RECESS_M, GATE_HEIGHT_M, height)
     return parts
-
-
-def _stretches(length: float, gate: float | None) -> list[tuple[float, float]]:
-    if gate is None:
-        return [(0.0, length)]
-    return [(0.0, gate - GATE_M / 2), (gate + GATE_M / 2, length)]
-
-
-def _piers(first: float, last: float, rng: np.random.Generator) -> list[float]:
-    """Middles of piers, some 5 m apart."""
-    count = max(1, round((last - first) / 5))
-    even = first + (np.arange(count) + 0.5) * (last - first) / count
-    return [float(x) for x in even + rng.uniform(-0.8, 0.8, size=count)]

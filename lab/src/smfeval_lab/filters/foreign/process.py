@@ -42,9 +42,10 @@ class Belief(NamedTuple):
 def scans_with_imu(given: Any) -> Iterator[ScanWithImu]:
     """The recording scan by scan."""
     zero = given["imu_stamp"][0]
-    stamp = _seconds(given["imu_stamp"], zero)
+    stamp, start, end = (
+        (given[name] - zero) * 1e-9 + TIME_OFFSET_S for name in ("imu_stamp", "start", "end")
+    )
     row = np.column_stack([stamp, given["acceleration"], given["gyro"]])
-    start, end = _seconds(given["start"], zero), _seconds(given["end"], zero)
     offset, point, time = given["offset"], given["point"], given["time"]
     last = np.searchsorted(stamp, end, side="right")
     first = np.append(0, last[:-1])
@@ -59,10 +60,6 @@ def scans_with_imu(given: Any) -> Iterator[ScanWithImu]:
             given["end"][i],
             given["start"][i] + time[part].max(),
         )
-
-
-def _seconds(stamp: Any, zero: int) -> Any:
-    return (stamp - zero) * 1e-9 + TIME_OFFSET_S
 
 
 def genz_lio(given: Any) -> Iterator[Belief]:
@@ -104,25 +101,19 @@ def se3_lio(given: Any) -> Iterator[Belief]:
 ODOMETRY = {"genz-lio": genz_lio, "se3-lio": se3_lio}
 
 
-def run(name: str, given: Any) -> tuple[list[Belief], float]:
-    """All beliefs and the time of the processor that they took, s."""
+def main(name: str, source: str, target: str) -> None:
+    """Write all beliefs, an array for each field, and the time of the processor that they took."""
+    with np.load(source) as file:
+        given = dict(file)
     clock = process_time()
     beliefs: list[Belief] = []
     for belief in ODOMETRY[name](given):
         beliefs.append(belief)
         print("scan", len(beliefs), flush=True)
-    return beliefs, process_time() - clock
-
-
-def write(target: str, beliefs: list[Belief], **words: Any) -> None:
-    """All beliefs, an array for each field."""
-    for name in Belief._fields:
-        words[name] = np.array([getattr(belief, name) for belief in beliefs])
-    np.savez(target, **words)
+    cpu_s = process_time() - clock
+    arrays: Any = {field: [getattr(each, field) for each in beliefs] for field in Belief._fields}
+    np.savez(target, **arrays, cpu_s=cpu_s, version=version(name))
 
 
 if __name__ == "__main__":
-    name, source, target = sys.argv[1:]
-    with np.load(source) as file:
-        beliefs, cpu_s = run(name, dict(file))
-    write(target, beliefs, cpu_s=cpu_s, version=version(name))
+    main(*sys.argv[1:])

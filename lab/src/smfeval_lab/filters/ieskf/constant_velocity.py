@@ -18,21 +18,14 @@ from smfeval.maths.so3 import hat
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.carried import Motion
+from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.rotations import exp, log, right_jacobian
 from smfeval_lab.filters.ieskf.start import LEAST_SIGMA
-from smfeval_lab.filters.ieskf.state import (
-    GYRO_BIAS,
-    POSITION,
-    ROTATION,
-    SIZE,
-    VELOCITY,
-    Settings,
-    State,
-)
+from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.recording import Recording
 
-RATE = GYRO_BIAS  # the slot that holds the rate
+RATE = at.GYRO_BIAS  # the slot that holds the rate
 FIRST_RATE_VARIANCE = 1e-5  # (rad/s)^2, as I2EKF-LO ships it; all before it starts at 1
 ADAPTIVE_LEAST = 0.01  # variance that a motion as predicted asks for
 ADAPTIVE_MOST, ADAPTIVE_SLOPE, ADAPTIVE_SHIFT = 1.0, 1.5, 5.0  # K, a, b as I2EKF-LO ships them
@@ -40,7 +33,7 @@ ADAPTIVE_MOST, ADAPTIVE_SLOPE, ADAPTIVE_SHIFT = 1.0, 1.5, 5.0  # K, a, b as I2EK
 
 def state_at_rest(recording: Recording) -> State:
     """At the origin when the first scan begins, taken to stand still."""
-    variance = np.ones(SIZE)
+    variance = np.ones(at.SIZE)
     variance[RATE] = FIRST_RATE_VARIANCE
     variance[RATE.stop :] = LEAST_SIGMA**2
     zero = np.zeros(3)
@@ -58,13 +51,13 @@ def predict_constant(
     h = (end - state.stamp) / NANOSECONDS
     turn = h * state.gyro_bias
     rotation = state.rotation @ exp(turn)
-    F = np.eye(SIZE)
-    F[ROTATION, ROTATION] = exp(-turn)
-    F[ROTATION, RATE] = h * right_jacobian(turn)
-    F[POSITION, VELOCITY] = h * rotation
-    F[POSITION] -= h * rotation @ hat(state.velocity) @ F[ROTATION]
-    Q = np.zeros(SIZE)
-    Q[VELOCITY], Q[RATE] = h**2 * variance[0], h**2 * variance[1]
+    F = np.eye(at.SIZE)
+    F[at.ROTATION, at.ROTATION] = exp(-turn)
+    F[at.ROTATION, RATE] = h * right_jacobian(turn)
+    F[at.POSITION, at.VELOCITY] = h * rotation
+    F[at.POSITION] -= h * rotation @ hat(state.velocity) @ F[at.ROTATION]
+    Q = np.zeros(at.SIZE)
+    Q[at.VELOCITY], Q[RATE] = h**2 * variance[0], h**2 * variance[1]
     arrived = replace(
         state,
         stamp=end,
@@ -89,12 +82,6 @@ def way_between(before: State, after: State) -> ImuTrajectory:
     )
 
 
-def process_variances(settings: Settings) -> tuple[float, float]:
-    """Of velocity and rate, as the settings say."""
-    scale = settings.process_scale
-    return scale * settings.acceleration_variance, scale * settings.gyro_variance
-
-
 def adapted_variances(predicted: State, moved: State, settings: Settings) -> tuple[float, float]:
     """q = K / (1 + exp(b - a D)) + least, with D how far one step moves velocity and rate."""
     D = [
@@ -112,8 +99,8 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     A point taken a time tau before the end is moved by -tau R v and turned by -tau w; tau is half
     the scan on average.
     """
-    sweep, tau = np.zeros((6, SIZE)), 0.5 * scan_s
-    sweep[:3, VELOCITY] = -tau * state.rotation
+    sweep, tau = np.zeros((6, at.SIZE)), 0.5 * scan_s
+    sweep[:3, at.VELOCITY] = -tau * state.rotation
     sweep[3:, RATE] = -tau * state.rotation
     velocity = state.rotation @ state.velocity
     return Motion(state.position, state.rotation, velocity, way.rate[-1], sweep)

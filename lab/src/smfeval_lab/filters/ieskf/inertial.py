@@ -9,7 +9,7 @@ With rate w and force a, freed of their biases, over a short time h, the turn ta
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,19 +17,9 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.so3 import hat
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.rotations import exp, right_jacobian
-from smfeval_lab.filters.ieskf.state import (
-    ACCELERATION_BIAS,
-    GYRO_BIAS,
-    POSITION,
-    ROTATION,
-    SIZE,
-    TILT,
-    VELOCITY,
-    AttitudeTransition,
-    Settings,
-    State,
-)
+from smfeval_lab.filters.ieskf.state import AttitudeTransition, Settings, State
 from smfeval_lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 
 
@@ -42,6 +32,11 @@ class ImuTrajectory(NamedTuple):
     velocity: Floats  # (k + 1, 3)
     rate: Floats  # (k, 3) rad/s, body
     acceleration: Floats  # (k, 3) m/s^2, world
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """The last knot, as fields of a `State`."""
+        return {name: getattr(self, name)[-1] for name in ("position", "rotation", "velocity")}
 
 
 def gravity(tilt: Floats) -> Floats:
@@ -73,21 +68,20 @@ def transitions(h: Floats, rotation: Floats, rate: Floats, force: Floats, tilt: 
     """F: how an error of the state at a knot becomes one at the next. (k,) ... -> (k, 17, 17)."""
     h = h[:, None, None]
     middle = exp(0.5 * h[:, 0] * rate)
-    moved = np.zeros((len(h), 3, SIZE))  # the acceleration, by the error at the knot
-    moved[:, :, ROTATION] = -rotation @ hat(np.einsum("kij,kj->ki", middle, force))
-    moved[:, :, GYRO_BIAS] = (
-        0.5 * h * (rotation @ middle @ hat(force) @ right_jacobian(0.5 * h[:, 0] * rate))
-    )
-    moved[:, :, ACCELERATION_BIAS] = -rotation @ middle
-    moved[:, :2, TILT] = -GRAVITY_M_S2 * np.eye(2)
-    moved[:, 2, TILT] = GRAVITY_M_S2 * tilt / np.sqrt(1 - tilt @ tilt)
+    moved = np.zeros((len(h), 3, at.SIZE))  # the acceleration, by the error at the knot
+    moved[:, :, at.ROTATION] = -rotation @ hat(np.einsum("kij,kj->ki", middle, force))
+    turned = rotation @ middle @ hat(force) @ right_jacobian(0.5 * h[:, 0] * rate)
+    moved[:, :, at.GYRO_BIAS] = 0.5 * h * turned
+    moved[:, :, at.ACCELERATION_BIAS] = -rotation @ middle
+    moved[:, :2, at.TILT] = -GRAVITY_M_S2 * np.eye(2)
+    moved[:, 2, at.TILT] = GRAVITY_M_S2 * tilt / np.sqrt(1 - tilt @ tilt)
 
-    F = np.tile(np.eye(SIZE), (len(h), 1, 1))
-    F[:, POSITION] += 0.5 * h**2 * moved
-    F[:, VELOCITY] += h * moved
-    F[:, POSITION, VELOCITY] += h * np.eye(3)
-    F[:, ROTATION, ROTATION] = exp(-h[:, 0] * rate)
-    F[:, ROTATION, GYRO_BIAS] = -h * right_jacobian(h[:, 0] * rate)
+    F = np.tile(np.eye(at.SIZE), (len(h), 1, 1))
+    F[:, at.POSITION] += 0.5 * h**2 * moved
+    F[:, at.VELOCITY] += h * moved
+    F[:, at.POSITION, at.VELOCITY] += h * np.eye(3)
+    F[:, at.ROTATION, at.ROTATION] = exp(-h[:, 0] * rate)
+    F[:, at.ROTATION, at.GYRO_BIAS] = -h * right_jacobian(h[:, 0] * rate)
     return F
 
 
@@ -97,11 +91,11 @@ def process_noise(F: Floats, h: Floats, density: Floats) -> Floats:
     A density s is a variance s^2 / h of a sample that stands for h seconds, and s^2 h of a walk.
     `density` (4,): gyro, acceleration, their walks.
     """
-    entry = F[:, :, GYRO_BIAS.start : ACCELERATION_BIAS.stop].copy()
-    entry[:, GYRO_BIAS.start : ACCELERATION_BIAS.stop] = 0.0
+    entry = F[:, :, at.GYRO_BIAS.start : at.ACCELERATION_BIAS.stop].copy()
+    entry[:, at.GYRO_BIAS.start : at.ACCELERATION_BIAS.stop] = 0.0
     entry *= np.repeat(density[:2], 3) / np.sqrt(h)[:, None, None]
     Q = entry @ entry.swapaxes(1, 2)
-    walk = np.arange(GYRO_BIAS.start, ACCELERATION_BIAS.stop)
+    walk = np.arange(at.GYRO_BIAS.start, at.ACCELERATION_BIAS.stop)
     Q[:, walk, walk] += np.repeat(density[2:], 3) ** 2 * h[:, None]
     return Q
 
@@ -115,18 +109,14 @@ def propagate_covariance(covariance: Floats, F: Floats, Q: Floats) -> Floats:
 
 def transition_product(F: Iterable[Floats]) -> Floats:
     """The transition over all intervals, the last one leftmost. (k, 17, 17) -> (17, 17)."""
-    product = np.eye(SIZE)
+    product = np.eye(at.SIZE)
     for transition in F:
         product = transition @ product
     return product
 
 
 def predict(
-    state: State,
-    imu: Imu,
-    end: int,
-    density: Floats,
-    attitude: AttitudeTransition = "exact",
+    state: State, imu: Imu, end: int, density: Floats, attitude: AttitudeTransition = "exact"
 ) -> tuple[State, ImuTrajectory, Floats]:
     """The state carried to `end` by the IMU, the way it took, and what became of its error.
 
@@ -142,15 +132,9 @@ def predict(
     way = integrate(state, time, rate, force)
     F = transitions(h, way.rotation[:-1], rate, force, state.tilt)
     if attitude == "identity":
-        F[:, ROTATION, ROTATION] = np.eye(3)
-    arrived = replace(
-        state,
-        stamp=end,
-        position=way.position[-1],
-        rotation=way.rotation[-1],
-        velocity=way.velocity[-1],
-        covariance=propagate_covariance(state.covariance, F, process_noise(F, h, density)),
-    )
+        F[:, at.ROTATION, at.ROTATION] = np.eye(3)
+    covariance = propagate_covariance(state.covariance, F, process_noise(F, h, density))
+    arrived = replace(state, stamp=end, covariance=covariance, **way.end)
     return arrived, way, transition_product(F)
 
 
@@ -165,15 +149,11 @@ def knots(imu: Imu, begin: int, end: int) -> tuple[Floats, Floats, Floats]:
     stamp: Ints = np.concatenate([[begin], imu.stamp[first:last], [end]])
     time = (stamp - begin) / NANOSECONDS
     sampled = (imu.stamp[near] - begin) / NANOSECONDS
-    return (
-        time,
-        _interpolate(time, sampled, imu.gyro[near]),
-        _interpolate(time, sampled, imu.acceleration[near]),
+    gyro, acceleration = (
+        np.stack([np.interp(time, sampled, column) for column in value[near].T], axis=1)
+        for value in (imu.gyro, imu.acceleration)
     )
-
-
-def _interpolate(time: Floats, sampled: Floats, value: Floats) -> Floats:
-    return np.stack([np.interp(time, sampled, column) for column in value.T], axis=1)
+    return time, gyro, acceleration
 
 
 def densities(noise: ImuNoise, scale: float) -> Floats:

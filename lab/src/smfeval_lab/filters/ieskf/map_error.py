@@ -8,39 +8,27 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.carried import CarriedCovariance, Matches, Motion, Priors
 from smfeval_lab.filters.ieskf import constant_velocity
+from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.start import LEAST_SIGMA
-from smfeval_lab.filters.ieskf.state import (
-    GYRO_BIAS,
-    POSE,
-    ROTATION,
-    SIZE,
-    VELOCITY,
-    Settings,
-    State,
-)
+from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
-
-
-def priors_of(settings: Settings) -> Priors:
-    """What the settings say of the sensor's calibration."""
-    return Priors(
-        extrinsic_m=settings.prior_extrinsic_m,
-        extrinsic_rad=float(np.radians(settings.prior_extrinsic_deg)),
-        clock_s=settings.prior_clock_s,
-        range_m=settings.prior_range_m,
-        range_rad=settings.prior_range_m / settings.prior_view_m,
-        view_m=settings.prior_view_m,
-    )
 
 
 class MapError:
     """Follows the filter scan by scan."""
 
     def __init__(self, start: State, settings: Settings):
-        self.carried = CarriedCovariance(
-            start.covariance, priors=priors_of(settings), classes=settings.map_classes
+        priors = Priors(  # what the settings say of the sensor's calibration
+            extrinsic_m=settings.prior_extrinsic_m,
+            extrinsic_rad=float(np.radians(settings.prior_extrinsic_deg)),
+            clock_s=settings.prior_clock_s,
+            range_m=settings.prior_range_m,
+            range_rad=settings.prior_range_m / settings.prior_view_m,
+            view_m=settings.prior_view_m,
         )
+        classes = settings.map_classes
+        self.carried = CarriedCovariance(start.covariance, priors=priors, classes=classes)
         self._covariance = start.covariance
         self._schmidt = settings.map_error == "schmidt"
         self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
@@ -58,12 +46,18 @@ class MapError:
         if matches is not None:
             pose = state.position, state.rotation
             if self._schmidt:
-                gain = self.carried.schmidt_gain(matches, *pose)
-                matches, state = with_gain(update, matches, gain)
+                # the same rows with another gain, and the state it leads to from the prior
+                gain, look = self.carried.schmidt_gain(matches, *pose), update.last
+                assert look is not None  # there are matches
+                A, b = look.information.matrix, look.information.vector
+                contraction = np.eye(at.SIZE)
+                contraction[:, at.POSE] -= gain @ A
+                state = update.prior.plus(-gain @ (b - A @ update.moved[at.POSE]))
+                matches = replace(matches, gain=gain, contraction=contraction)
             self.carried.update(matches, *pose)
         believed = self.carried.covariance.copy()
         if self._schmidt:
-            state = replace(state, covariance=believed + LEAST_SIGMA**2 * np.eye(SIZE))
+            state = replace(state, covariance=believed + LEAST_SIGMA**2 * np.eye(at.SIZE))
         self._covariance = state.covariance
         if self._lags and self._scans % self._every == 0:
             self._remember(self._scans // self._every)
@@ -72,23 +66,18 @@ class MapError:
 
     def _remember(self, number: int) -> None:
         """Cross-covariances of this scan with those remembered; then it is one of them."""
-        past = self.carried.past[POSE]
+        past = self.carried.past[at.POSE]
         count = past.shape[1] // 6
         earlier = np.arange(number - count, number)
         self._pairs.append(np.stack([earlier, np.full(count, number)], axis=1))
         self._blocks.append(past.T.reshape(count, 6, 6))
-        self.carried.remember()
-        self.carried.forget(self._lags)
+        self.carried.remember(self._lags)
 
     def cross(self) -> tuple[Ints, Floats] | None:
         """Pairs i < j of reported scans and Cov(e_i, e_j) of their poses; None if not wanted."""
         if len(self._blocks) < 2:
             return None
         return np.concatenate(self._pairs), np.concatenate(self._blocks)
-
-    def add_birth(self, kept: int, state: State) -> None:
-        """So many points of the scan entered the map at the state."""
-        self.carried.add_birth(kept, state.position, state.rotation)
 
 
 def matches_of(update: Update) -> Matches | None:
@@ -101,20 +90,10 @@ def matches_of(update: Update) -> Matches | None:
         weight=look.information.row_weight,
         residual=update.posterior_residual,
         birth=look.birth,
-        gain=update.posterior.covariance[:, POSE] @ look.information.kept,
+        gain=update.posterior.covariance[:, at.POSE] @ look.information.kept,
         contraction=update.contraction,
         place=look.place,
     )
-
-
-def with_gain(update: Update, matches: Matches, gain: Floats) -> tuple[Matches, State]:
-    """The same rows with another gain, and the state that it leads to from the prior."""
-    assert update.last is not None  # there are matches
-    A, b = update.last.information.matrix, update.last.information.vector
-    contraction = np.eye(SIZE)
-    contraction[:, POSE] -= gain @ A
-    state = update.prior.plus(-gain @ (b - A @ update.moved[POSE]))
-    return replace(matches, gain=gain, contraction=contraction), state
 
 
 def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
@@ -124,8 +103,8 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     turned by the wrong rotation, it is off by -tau (dv - dtheta x v), on average over the scan
     with half its duration. A wrong bias of the gyroscope turns it by tau R dbg.
     """
-    sweep, tau = np.zeros((6, SIZE)), 0.5 * scan_s
-    sweep[:3, VELOCITY] = -tau * np.eye(3)
-    sweep[:3, ROTATION] = tau * levers(state.velocity[None])[0, :3, 3:] @ state.rotation
-    sweep[3:, GYRO_BIAS] = tau * state.rotation
+    sweep, tau = np.zeros((6, at.SIZE)), 0.5 * scan_s
+    sweep[:3, at.VELOCITY] = -tau * np.eye(3)
+    sweep[:3, at.ROTATION] = tau * levers(state.velocity[None])[0, :3, 3:] @ state.rotation
+    sweep[3:, at.GYRO_BIAS] = tau * state.rotation
     return Motion(state.position, state.rotation, state.velocity, way.rate[-1], sweep)

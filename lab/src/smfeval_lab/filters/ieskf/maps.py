@@ -270,8 +270,7 @@ def is_apart(new: Floats, slot: int, table: VoxelTable) -> bool:
 @jit_compile
 def put_point(new: Floats, slot: int, at: int, table: VoxelTable, birth: int) -> None:
     """Write a point of a voxel, and when it was born."""
-    for axis in range(3):
-        table.point[slot, at, axis] = new[axis]
+    table.point[slot, at] = new
     table.birth[slot, at] = birth
 
 
@@ -317,10 +316,7 @@ def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
             slot = find_slot(new.number, old.number[i])
             new.number[slot], new.point_count[slot] = old.number[i], old.point_count[i]
             new.averaged[slot] = old.averaged[i]
-            for m in range(old.point_count[i]):
-                new.birth[slot, m] = old.birth[i, m]
-                for axis in range(3):
-                    new.point[slot, m, axis] = old.point[i, m, axis]
+            new.birth[slot], new.point[slot] = old.birth[i], old.point[i]
 
 
 @jit_compile
@@ -370,7 +366,8 @@ def locate_place(place: Floats, size: float, cell: Ints, gaps: Floats) -> None:
     for axis in range(3):
         cell[axis] = int(np.floor(place[axis] / size))
         for away in range(5):
-            far = distance_outside(place[axis], cell[axis] + away - 2, size)
+            x, i = place[axis], cell[axis] + away - 2
+            far = max(i * size - x, 0.0, x - (i + 1) * size)  # outside of the i-th voxel
             gaps[axis, away] = far * far
 
 
@@ -379,9 +376,7 @@ def gather_points(where: Ints, table: "VoxelTable", found: Floats, birth: Ints) 
     """Copy points and births from their places slot * PER_VOXEL + m in the table."""
     for p in range(len(where)):
         slot, m = where[p] // PER_VOXEL, where[p] % PER_VOXEL
-        birth[p] = table.birth[slot, m]
-        for axis in range(3):
-            found[p, axis] = table.point[slot, m, axis]
+        birth[p], found[p] = table.birth[slot, m], table.point[slot, m]
 
 
 @jit_compile
@@ -393,9 +388,3 @@ def insert_sorted(square: Floats, far: float) -> int:
         at -= 1
     square[at] = far
     return at
-
-
-@jit_compile
-def distance_outside(x: float, i: int, size: float) -> float:
-    """How far a place lies outside of the i-th voxel along an axis."""
-    return max(i * size - x, 0.0, x - (i + 1) * size)

@@ -1,9 +1,9 @@
 """The filter, from a recording to a run: predict, undistort, update, add to the map."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,20 +18,9 @@ from smfeval.schema import Gauge
 from smfeval.track import About, CrossCovariance, GaussianTrack, Provenance
 from smfeval.track.innovations import Innovations, SensorInnovations
 from smfeval.words import count
+from smfeval_lab.filters.ieskf import constant_velocity, inertial
 from smfeval_lab.filters.ieskf.cloud import preprocess_scan
-from smfeval_lab.filters.ieskf.constant_velocity import (
-    adapted_variances,
-    predict_constant,
-    process_variances,
-    state_at_rest,
-    way_between,
-)
-from smfeval_lab.filters.ieskf.inertial import (
-    ImuTrajectory,
-    chosen_densities,
-    predict,
-    transition_product,
-)
+from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.map_error import MapError
 from smfeval_lab.filters.ieskf.maps import Map, VoxelMap, compile_loops
 from smfeval_lab.filters.ieskf.start import state_from_reference, state_from_standstill
@@ -61,19 +50,24 @@ def run(
     while the body stands (or taken from the reference, in a known map).
     """
     settings = settings or Settings()
-    inertial = settings.motion == "imu"
-    check_recording(recording, imu=inertial)
+    by_imu = settings.motion == "imu"
+    check_recording(recording, imu=by_imu)
     field = _map(settings, known)
     state, stand = _initial_state(recording, settings, start)
-    intake = usable_scans(recording, state.stamp, undistort=settings.undistort, imu=inertial)
-    predictor = _predictor(recording, settings, field)
-    learned, learning = NOISE_ESTIMATORS[settings.noise], _map_growth_rule(settings, state.stamp)
+    undistort = settings.undistort
+    scans, left_out = usable_scans(recording, state.stamp, undistort=undistort, imu=by_imu)
+    predictor: ByImu | WithoutImu = WithoutImu(recording, settings, field)
+    if by_imu:
+        density = inertial.chosen_densities(recording.imu, recording.imu_noise, settings)
+        predictor = ByImu(recording, settings, field, density)
+    learned = NOISE_ESTIMATORS[settings.noise]
+    frozen_from = state.stamp + round(settings.frozen_after_s * NANOSECONDS)
     map_error = None if settings.map_error == "ignored" else MapError(state, settings)
 
     waited = compile_loops()
     clock = process_time()
     variance, records = settings.point_variance, list[ScanRecord]()
-    for done, i in enumerate(intake.scans):
+    for done, i in enumerate(scans):
         scan = recording.scans[i]
         update, point, way, transition = predictor.update(state, scan, variance)
         state, variance = update.posterior, learned(update)
@@ -83,20 +77,25 @@ def run(
             state, believed = map_error.follow(update, transition, way, scan_s)
             records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
 
-        if learning(scan.end):
+        if settings.map == "incremental" or scan.end <= frozen_from:
             kept = field.add(to_world(point, state))
             if map_error is not None:
-                map_error.add_birth(kept, state)
-        report(done + 1, len(intake.scans))
+                map_error.carried.add_birth(kept, state.position, state.rotation)
+        report(done + 1, len(scans))
 
-    about = _about(settings, recording.body)
+    # The world is where the body starts, level but for the accelerometer's bias. The covariance
+    # does not hold that rest of tilt, since it is of the pose in the map's own world: so the gauge
+    # is se3, not gravity_yaw. A known map has its own world.
+    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
+    body = recording.body
+    about = About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
     belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
     cross = _cross_covariance(records, settings) if map_error is None else map_error.cross()
     return Run(
         belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
-        telemetry=telemetry_of(records),
+        telemetry=Telemetry.of_rows([record.telemetry for record in records]),
         cpu_s=process_time() - clock,
-        notes=(*waited, *stand, *intake.notes, *unmatched_notes(records)),
+        notes=(*waited, *stand, *left_out, *unmatched_notes(records)),
         innovations=innovations_of(records, recording.name),
     )
 
@@ -122,7 +121,7 @@ class ByImu:
     def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
         """Predict, undistort, update."""
         imu, attitude = self.recording.imu, self.settings.attitude_transition
-        prior, way, transition = predict(state, imu, scan.end, self.density, attitude)
+        prior, way, transition = inertial.predict(state, imu, scan.end, self.density, attitude)
         mounting = self.recording.imu_T_lidar
         point = preprocess_scan(scan, way, state.stamp, mounting, self.settings)
         update = update_state(prior, point, self.field, variance, self.settings)
@@ -140,17 +139,18 @@ class WithoutImu:
     def update(self, state: State, scan: Scan, variance: float) -> ScanUpdate:
         """Predict; undistort and update in turns."""
         settings, field = self.settings, self.field
-        noise = process_variances(settings)
-        prior, way, transition = predict_constant(state, scan.end, noise)
+        variances = settings.acceleration_variance, settings.gyro_variance  # of velocity and rate
+        noise = settings.process_scale * variances[0], settings.process_scale * variances[1]
+        prior, way, transition = constant_velocity.predict_constant(state, scan.end, noise)
         point = self._undistort(scan, way, state.stamp)
         if settings.adaptive_process:
             step = update_state(prior, point, field, variance, replace(settings, iterations=1))
-            noise = adapted_variances(prior, step.posterior, settings)
-            prior, way, transition = predict_constant(state, scan.end, noise)
+            noise = constant_velocity.adapted_variances(prior, step.posterior, settings)
+            prior, way, transition = constant_velocity.predict_constant(state, scan.end, noise)
         update = update_state(prior, point, field, variance, settings)
         for _ in range(settings.undistortions - 1):
             here = update.posterior
-            way = way_between(state, here)
+            way = constant_velocity.way_between(state, here)
             point = self._undistort(scan, way, state.stamp)
             again = update_state(prior, point, field, variance, settings, start=here)
             passes = update.iterations + again.iterations
@@ -161,17 +161,10 @@ class WithoutImu:
         return preprocess_scan(scan, way, begin, self.recording.imu_T_lidar, self.settings)
 
 
-def _predictor(recording: Recording, settings: Settings, field: Map) -> ByImu | WithoutImu:
-    if settings.motion == "constant_velocity":
-        return WithoutImu(recording, settings, field)
-    density = chosen_densities(recording.imu, recording.imu_noise, settings)
-    return ByImu(recording, settings, field, density)
-
-
 def _map(settings: Settings, known: Map | None) -> Map:
     if settings.map != "known":
         return VoxelMap(
-            settings.map_spacing_m,
+            settings.map_voxel_m or settings.voxel_m,
             settings.map_rule,
             search=settings.search,
             fewest=settings.fewest_neighbours,
@@ -182,53 +175,25 @@ def _map(settings: Settings, known: Map | None) -> Map:
     return known
 
 
-def _map_growth_rule(settings: Settings, begin: int) -> Callable[[int], bool]:
-    """Whether the map learns at a stamp."""
-    if settings.map == "incremental":
-        return lambda stamp: True
-    last = begin + round(settings.frozen_after_s * NANOSECONDS)
-    return lambda stamp: stamp <= last
-
-
 def _initial_state(
     recording: Recording, settings: Settings, start: State | None
 ) -> tuple[State, tuple[str, ...]]:
     if start is not None:
         return start, ()
     if settings.motion == "constant_velocity":
-        return state_at_rest(recording), ()
+        return constant_velocity.state_at_rest(recording), ()
     if settings.map == "known":
         return state_from_reference(recording, settings), ()
     return state_from_standstill(recording, settings)
 
 
-def _about(settings: Settings, body: str) -> About:
-    """The world is where the body starts, level but for the accelerometer's bias.
-
-    The covariance does not hold that rest of tilt, since it is of the pose in the map's own world:
-    so the gauge is se3, not gravity_yaw. A known map has its own world.
-    """
-    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
-    return About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
-
-
 @dataclass(frozen=True)
 class ScanRecord:
-    """One scan: the belief after it, and a row of `Telemetry`; zeros if nothing matched."""
+    """One scan: the belief after it, and what was done."""
 
     belief: State
     points: int  # of the scan, thinned
-    stamp: int
-    matched: int
-    normals: Floats
-    sigma_m: float
-    residual_rms_m: float
-    innovation_mean_m: float
-    innovation_rms_m: float
-    innovation_nis: float
-    iterations: int
-    prior: Floats
-    posterior: Floats
+    telemetry: dict[str, Any]  # a row of `Telemetry`; zeros if nothing matched
     step: Floats  # (17, 17) what became of the error of the scan before
     displacement: tuple[Floats, Floats] | None  # (6,), (6, 6) see `pose_innovation`
 
@@ -236,20 +201,25 @@ class ScanRecord:
 def record_update(update: Update, transition: Floats) -> ScanRecord:
     """What is kept of a prediction and an update; its residuals are not."""
     innovation = np.empty(0) if update.first is None else update.first.residual
+    look = None if update.last is None else update.last.information
     return ScanRecord(
         belief=update.posterior,
         points=update.points,
-        stamp=update.posterior.stamp,
-        matched=update.matched,
-        normals=np.zeros((3, 3)) if update.last is None else update.last.information.normals,
-        sigma_m=effective_sigma(update),
-        residual_rms_m=_rms(update.posterior_residual),
-        innovation_mean_m=float(innovation.mean()) if len(innovation) else 0.0,
-        innovation_rms_m=_rms(innovation),
-        innovation_nis=nis(update),
-        iterations=update.iterations,
-        prior=update.prior.covariance[POSITION, POSITION],
-        posterior=update.posterior.covariance[POSITION, POSITION],
+        telemetry={
+            "stamp": update.posterior.stamp,
+            "matched": update.matched,
+            "normals": np.zeros((3, 3)) if look is None else look.normals,
+            # A kernel that gives points the mean weight w makes a residual's sigma 1 / sqrt(w)
+            # wider: tr J = N / sigma^2 is then the information that the points really had.
+            "sigma_m": float(np.sqrt(update.variance / (1.0 if look is None else look.weight))),
+            "residual_rms_m": _rms(update.posterior_residual),
+            "innovation_mean_m": float(innovation.mean()) if len(innovation) else 0.0,
+            "innovation_rms_m": _rms(innovation),
+            "innovation_nis": nis(update),
+            "iterations": update.iterations,
+            "prior": update.prior.covariance[POSITION, POSITION],
+            "posterior": update.posterior.covariance[POSITION, POSITION],
+        },
         step=update.contraction @ transition,
         displacement=pose_innovation(update),
     )
@@ -277,22 +247,15 @@ def pose_innovation(update: Update) -> tuple[Floats, Floats] | None:
 
 def innovations_of(records: Sequence[ScanRecord], name: str) -> Innovations | None:
     """The innovations of all scans that have one; None where none has."""
-    told = [(each.stamp, *each.displacement) for each in records if each.displacement is not None]
-    if not told:
+    rows = [
+        (each.belief.stamp, *each.displacement) for each in records if each.displacement is not None
+    ]
+    if not rows:
         return None
-    stamp, innovation, covariance = (np.array(column) for column in zip(*told, strict=True))
-    accepted = np.ones(len(told), dtype=bool)
+    stamp, innovation, covariance = (np.array(column) for column in zip(*rows, strict=True))
+    accepted = np.ones(len(rows), dtype=bool)
     table = SensorInnovations("lidar", stamp, innovation, covariance, accepted)
     return Innovations((table,), name)
-
-
-def effective_sigma(update: Update) -> float:
-    """Of one residual, m: a kernel that gives points the mean weight w makes it 1 / sqrt(w) wider.
-
-    With it tr J = N / sigma^2 is the information that the points of the update really had.
-    """
-    weight = 1.0 if update.last is None else update.last.information.weight
-    return float(np.sqrt(update.variance / weight))
 
 
 def nis(update: Update) -> float:
@@ -308,14 +271,6 @@ def nis(update: Update) -> float:
 
 def _rms(residual: Floats) -> float:
     return float(np.sqrt(np.mean(residual**2))) if len(residual) else 0.0
-
-
-def telemetry_of(records: Sequence[ScanRecord]) -> Telemetry:
-    """The records as arrays, a row per scan."""
-    names = [field.name for field in fields(Telemetry)]
-    return Telemetry(
-        **{name: np.array([getattr(record, name) for record in records]) for name in names}
-    )
 
 
 def belief_of(
@@ -350,10 +305,8 @@ def _cross_covariance(
     reported = records[::every]
     if lags == 0 or len(reported) == 1:
         return None
-    steps = [
-        transition_product(record.step for record in records[max(last - every + 1, 0) : last + 1])
-        for last in range(0, len(records), every)
-    ]
+    parts = (records[max(last - every + 1, 0) : last + 1] for last in range(0, len(records), every))
+    steps = [inertial.transition_product(each.step for each in part) for part in parts]
     posterior = np.stack([record.belief.covariance[POSE] for record in reported])
     pairs, block = filter_cross(np.stack(steps), posterior, lags=lags)
     return pairs, block[:, :, POSE]
@@ -369,7 +322,7 @@ def turn_cross(cross: tuple[Ints, Floats], turn: Floats) -> CrossCovariance:
 def unmatched_notes(records: list[ScanRecord]) -> list[str]:
     """Words on scans that were only predicted; the first one has no map to match with."""
     empty = sum(record.points == 0 for record in records)
-    blind = sum(record.points > 0 and record.matched == 0 for record in records[1:])
+    blind = sum(record.points > 0 and not record.telemetry["matched"] for record in records[1:])
     notes = []
     if empty:
         notes.append(f"{count(empty, 'scan')} without points: carried over by prediction alone")

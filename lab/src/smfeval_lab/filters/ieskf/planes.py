@@ -22,11 +22,7 @@ LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a l
 
 
 def planes_through(
-    point: Floats,
-    voxel_m: float,
-    have: Ints | None = None,
-    *,
-    least_spread: float = LEAST_SPREAD,
+    point: Floats, voxel_m: float, have: Ints | None = None, *, least_spread: float = LEAST_SPREAD
 ) -> Planes:
     """Planes n x + d = 0 through sets of k points, good if the points are flat. (n, k, 3).
 

@@ -5,6 +5,8 @@ levelled by what the accelerometer shows; what its bias hides of the level is th
 tied to the bias: tilt = -(R ba) / G, horizontal part.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval import words
@@ -12,17 +14,8 @@ from smfeval.errors import OptionError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval_lab.filters.ieskf.state import (
-    ACCELERATION_BIAS,
-    GYRO_BIAS,
-    POSITION,
-    ROTATION,
-    SIZE,
-    TILT,
-    VELOCITY,
-    Settings,
-    State,
-)
+from smfeval_lab.filters.ieskf import state as at
+from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.recording import GRAVITY_M_S2, Recording
 
 FEWEST_SAMPLES = 10  # IMU samples that a mean is taken from
@@ -47,9 +40,15 @@ def state_from_standstill(
         raise OptionError(
             f"{len(gyro)} IMU samples in the first {words.exact(settings.standing_s)} s are few"
         )
-    refuse_implausible(float(np.linalg.norm(force.mean(axis=0))))
-
+    length = float(np.linalg.norm(force.mean(axis=0)))
+    if not PLAUSIBLE_GRAVITY[0] < length / GRAVITY_M_S2 < PLAUSIBLE_GRAVITY[1]:
+        raise OptionError(
+            f"the acceleration at the start is {words.number(length)} m/s^2, not about "
+            f"{GRAVITY_M_S2}: the body does not stand still, or the unit is another"
+        )
     up = force.mean(axis=0) / np.linalg.norm(force.mean(axis=0))
+    if not settings.level and up[2] < LEAST_UPRIGHT:
+        raise OptionError("level=false needs an IMU whose axis z points up; level=true runs on any")
     rotation = level_rotation(up) if settings.level else np.eye(3)
     state = State(
         stamp=end,
@@ -58,26 +57,10 @@ def state_from_standstill(
         velocity=np.zeros(3),
         gyro_bias=gyro.mean(axis=0),
         acceleration_bias=np.zeros(3),
-        tilt=np.zeros(2) if settings.level else refuse_steep(up)[:2],
+        tilt=np.zeros(2) if settings.level else up[:2],
         covariance=first_covariance(recording, rotation, settings),
     )
     return state, tuple(standstill_warnings(gyro, force))
-
-
-def refuse_implausible(length: float) -> None:
-    """Raise if an acceleration at rest is not about gravity, m/s^2."""
-    if not PLAUSIBLE_GRAVITY[0] < length / GRAVITY_M_S2 < PLAUSIBLE_GRAVITY[1]:
-        raise OptionError(
-            f"the acceleration at the start is {words.number(length)} m/s^2, not about "
-            f"{GRAVITY_M_S2}: the body does not stand still, or the unit is another"
-        )
-
-
-def refuse_steep(up: Floats) -> Floats:
-    """The direction up in the axes of the body, if its axis z points there by and large. (3,)."""
-    if up[2] < LEAST_UPRIGHT:
-        raise OptionError("level=false needs an IMU whose axis z points up; level=true runs on any")
-    return up
 
 
 def standstill_warnings(gyro: Floats, force: Floats) -> list[str]:
@@ -109,27 +92,22 @@ def level_rotation(force: Floats) -> Floats:
 
 def first_covariance(recording: Recording, rotation: Floats, settings: Settings) -> Floats:
     """Covariance of the first state; tilt and bias of the accelerometer go together. (17, 17)."""
-    if settings.start_covariance == "shipped":
-        return shipped_covariance()
+    if settings.start_covariance == "shipped":  # by Fast-LIO2 and Faster-LIO
+        variance = np.ones(at.SIZE)
+        variance[at.GYRO_BIAS], variance[at.ACCELERATION_BIAS], variance[at.TILT] = 1e-4, 1e-3, 1e-5
+        return np.diag(variance)
     noise, span = recording.imu_noise, settings.standing_s
-    sigma = np.empty(SIZE)
-    sigma[POSITION] = settings.start_m
-    sigma[ROTATION] = settings.start_rad
-    sigma[VELOCITY] = VELOCITY_M_S
-    sigma[GYRO_BIAS] = np.hypot(noise.gyro / np.sqrt(span), noise.gyro_bias * np.sqrt(span))
-    sigma[ACCELERATION_BIAS] = settings.start_acceleration_bias
-    sigma[TILT] = noise.acceleration / np.sqrt(span) / GRAVITY_M_S2
+    sigma = np.empty(at.SIZE)
+    sigma[at.POSITION] = settings.start_m
+    sigma[at.ROTATION] = settings.start_rad
+    sigma[at.VELOCITY] = VELOCITY_M_S
+    sigma[at.GYRO_BIAS] = np.hypot(noise.gyro / np.sqrt(span), noise.gyro_bias * np.sqrt(span))
+    sigma[at.ACCELERATION_BIAS] = settings.start_acceleration_bias
+    sigma[at.TILT] = noise.acceleration / np.sqrt(span) / GRAVITY_M_S2
     P = np.diag(np.maximum(sigma, LEAST_SIGMA) ** 2)
-    tilt_by_bias = np.eye(SIZE)
-    tilt_by_bias[TILT, ACCELERATION_BIAS] = -rotation[:2] / GRAVITY_M_S2
+    tilt_by_bias = np.eye(at.SIZE)
+    tilt_by_bias[at.TILT, at.ACCELERATION_BIAS] = -rotation[:2] / GRAVITY_M_S2
     return tilt_by_bias @ P @ tilt_by_bias.T
-
-
-def shipped_covariance() -> Floats:
-    """Covariance of the first state as Fast-LIO2 and Faster-LIO ship it. (17, 17)."""
-    variance = np.ones(SIZE)
-    variance[GYRO_BIAS], variance[ACCELERATION_BIAS], variance[TILT] = 1e-4, 1e-3, 1e-5
-    return np.diag(variance)
 
 
 def state_from_reference(recording: Recording, settings: Settings) -> State:
@@ -139,22 +117,9 @@ def state_from_reference(recording: Recording, settings: Settings) -> State:
     if reference is None:
         raise OptionError("a known map needs a reference that says where the body starts in it")
     near = int(np.argmin(np.abs(reference.stamp - state.stamp)))
-    return State(
-        stamp=state.stamp,
-        position=reference.position[near].copy(),
-        rotation=so3.matrix(reference.rotation[near]),
-        velocity=np.zeros(3),
-        gyro_bias=state.gyro_bias,
-        acceleration_bias=np.zeros(3),
-        tilt=np.zeros(2),
-        covariance=fix_tilt(state.covariance),
-    )
-
-
-def fix_tilt(covariance: Floats) -> Floats:
-    """The covariance when the world is level for certain: the tilt depends on nothing."""
-    P = covariance.copy()
-    P[TILT] = 0.0
-    P[:, TILT] = 0.0
-    P[TILT, TILT] = LEAST_SIGMA**2 * np.eye(2)
-    return P
+    P = state.covariance.copy()  # the world is level for certain: the tilt depends on nothing
+    P[at.TILT] = 0.0
+    P[:, at.TILT] = 0.0
+    P[at.TILT, at.TILT] = LEAST_SIGMA**2 * np.eye(2)
+    position, rotation = reference.position[near].copy(), so3.matrix(reference.rotation[near])
+    return replace(state, position=position, rotation=rotation, tilt=np.zeros(2), covariance=P)

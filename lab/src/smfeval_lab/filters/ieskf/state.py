@@ -24,7 +24,7 @@ from smfeval.maths.arrays import Floats
 from smfeval_lab.filters.ieskf import rotations
 from smfeval_lab.filters.ieskf.maps import NEIGHBOURS, MapRule, Search
 from smfeval_lab.filters.ieskf.planes import LEAST_SPREAD
-from smfeval_lab.filters.settings import Range, refuse_outside
+from smfeval_lab.filters.settings import ranged, refuse_outside
 
 SIZE = 17
 POSITION, ROTATION, VELOCITY = slice(0, 3), slice(3, 6), slice(6, 9)
@@ -80,103 +80,67 @@ Rematch = Literal["always", "converged"]
 MotionKind = Literal["imu", "constant_velocity"]
 Thinning = Literal["mean", "first"]
 
-# Wider than any sensor asks for, and narrow enough that no covariance overflows or is singular.
-RANGES = {
-    "point_variance": Range(1e-10, 1e4),
-    "process_scale": Range(1e-6, 1e6),
-    "voxel_m": Range(1e-3, 100.0, or_zero=True),
-    "map_voxel_m": Range(1e-3, 100.0, or_zero=True),
-    "iterations": Range(1, 1000),
-    "every": Range(1, 1000),
-    "gyro_variance": Range(1e-12, 1e6),
-    "acceleration_variance": Range(1e-12, 1e6),
-    "gyro_bias_variance": Range(1e-12, 1e6),
-    "acceleration_bias_variance": Range(1e-12, 1e6),
-    "fewest_neighbours": Range(3, NEIGHBOURS),
-    "least_spread": Range(0.0, 1.0),
-    "converged_step": Range(1e-9, 1.0),
-    "undistortions": Range(1, 100),
-    "frozen_after_s": Range(0.0, 1e6),
-    "nearest_m": Range(0.0, 1e3),
-    "standing_s": Range(1e-3, 1e4),
-    "start_m": Range(1e-6, 1e3),
-    "start_rad": Range(1e-6, 3.2),
-    "start_acceleration_bias": Range(0.0, 10.0),
-    "observability": Range(0.0, 1.0),
-    "shared_m": Range(0.0, 1e3),
-    "shared_rad": Range(0.0, 3.2),
-    "cross_lags": Range(0, 1000),
-    "report_every": Range(1, 1000),
-    "map_classes": Range(4, 256),
-    "prior_extrinsic_m": Range(0.0, 1.0),
-    "prior_extrinsic_deg": Range(0.0, 30.0),
-    "prior_clock_s": Range(0.0, 1.0),
-    "prior_range_m": Range(0.0, 1.0),
-    "prior_view_m": Range(0.1, 1e3),
-}
-
 
 @dataclass(frozen=True)
 class Settings:
     """What a user may decide.
 
     Those from `noise` to `prior_view_m` go beyond the published filter and are off; those from
-    `every` on are what published filters do otherwise (docs/research/families.md).
+    `every` on are what published filters do otherwise (docs/research/families.md). Ranges are wider
+    than any sensor asks for, and narrow enough that no covariance overflows or is singular.
     """
 
-    point_variance: float = 1e-3  # m^2: R of one point-to-plane residual
-    process_scale: float = 1.0  # on the variances of the IMU that the recording tells: Q
-    voxel_m: float = 0.5  # one point of the scan per voxel; 0 keeps every point
-    map_voxel_m: float = 0.0  # and of the map; 0: as the scan
-    iterations: int = 4
+    point_variance: float = ranged(1e-3, 1e-10, 1e4)  # m^2: R of one point-to-plane residual
+    process_scale: float = ranged(1.0, 1e-6, 1e6)  # on the recording's variances of the IMU: Q
+    voxel_m: float = ranged(0.5, 1e-3, 100.0, or_zero=True)  # one point per voxel; 0: all
+    map_voxel_m: float = ranged(0.0, 1e-3, 100.0, or_zero=True)  # and of the map; 0: as the scan
+    iterations: int = ranged(4, 1, 1000)
     map: MapKind = "incremental"
-    frozen_after_s: float = 3.0  # a frozen map learns only so long
+    frozen_after_s: float = ranged(3.0, 0.0, 1e6)  # a frozen map learns only so long
     undistort: bool = True
-    nearest_m: float = 0.5  # points nearer to the LiDAR than this are its own carrier
-    standing_s: float = 1.0  # the start is learned from so long a stand
-    start_m: float = 1e-3  # sigma of the first position in the world that it defines
-    start_rad: float = 1e-3  # and of the first rotation
-    start_acceleration_bias: float = 0.05  # m/s^2, sigma
+    nearest_m: float = ranged(0.5, 0.0, 1e3)  # nearer points are the LiDAR's own carrier
+    standing_s: float = ranged(1.0, 1e-3, 1e4)  # the start is learned from so long a stand
+    start_m: float = ranged(1e-3, 1e-6, 1e3)  # sigma of the first position, which defines the world
+    start_rad: float = ranged(1e-3, 1e-6, 3.2)  # and of the first rotation
+    start_acceleration_bias: float = ranged(0.05, 0.0, 10.0)  # m/s^2, sigma
     noise: Noise = "fixed"
     kernel: Kernel = "none"
-    observability: float = 0.0  # directions on which fewer than this share of points bear are left
-    shared_m: float = 0.0  # sigma of a displacement that all points of a scan share
-    shared_rad: float = 0.0
-    cross_lags: int = 0  # reported scans back to which cross-covariances are reported
-    report_every: int = 1  # scan of which a belief is reported
+    observability: float = ranged(0.0, 0.0, 1.0)  # share of points below which a direction is left
+    shared_m: float = ranged(0.0, 0.0, 1e3)  # sigma of a displacement of all points of a scan
+    shared_rad: float = ranged(0.0, 0.0, 3.2)
+    cross_lags: int = ranged(0, 0, 1000)  # reported scans back that have cross-covariances
+    report_every: int = ranged(1, 1, 1000)  # scan of which a belief is reported
     map_rule: MapRule = "keep"  # points of a voxel: the first few, the one amid it, or their mean
     map_error: MapErrorKind = "ignored"  # carried beside the filter, or by a Schmidt gain within it
-    map_classes: int = 16  # parts of the map whose errors are carried
-    prior_extrinsic_m: float = (
-        0.0  # sigmas of the data sheet, used where the map's error is carried
-    )
-    prior_extrinsic_deg: float = 0.0
-    prior_clock_s: float = 0.0
-    prior_range_m: float = 0.0  # by which biases of ranges displace a scan
-    prior_view_m: float = 10.0  # way after which they displace it otherwise
-    every: int = 1  # n-th point of a scan that is used
-    process: ProcessNoise = (
-        "told"  # Q: of the recording; or the variances below, of a sample or as densities squared
-    )
-    gyro_variance: float = 0.1  # (rad/s)^2
-    acceleration_variance: float = 0.1  # (m/s^2)^2
-    gyro_bias_variance: float = 1e-4
-    acceleration_bias_variance: float = 1e-4
+    map_classes: int = ranged(16, 4, 256)  # parts of the map whose errors are carried
+    prior_extrinsic_m: float = ranged(
+        0.0, 0.0, 1.0
+    )  # sigmas of the data sheet, where map_error is carried
+    prior_extrinsic_deg: float = ranged(0.0, 0.0, 30.0)
+    prior_clock_s: float = ranged(0.0, 0.0, 1.0)
+    prior_range_m: float = ranged(0.0, 0.0, 1.0)  # by which biases of ranges displace a scan
+    prior_view_m: float = ranged(10.0, 0.1, 1e3)  # way after which they displace it otherwise
+    every: int = ranged(1, 1, 1000)  # n-th point of a scan that is used
+    process: ProcessNoise = "told"  # Q: of the recording; or as below, of a sample or density
+    gyro_variance: float = ranged(0.1, 1e-12, 1e6)  # (rad/s)^2
+    acceleration_variance: float = ranged(0.1, 1e-12, 1e6)  # (m/s^2)^2
+    gyro_bias_variance: float = ranged(1e-4, 1e-12, 1e6)
+    acceleration_bias_variance: float = ranged(1e-4, 1e-12, 1e6)
     attitude_transition: AttitudeTransition = "exact"  # of the rotation's error; or left as it is
     start_covariance: StartCovariance = "standing"  # what a stand tells; or as Fast-LIO2 ships it
     level: bool = True  # the world; or it has the axes of the body at the start
     rematch: Rematch = "always"  # planes in each iteration; or only after one that converged
     search: Search = "27"  # voxels in which neighbours are looked for
-    fewest_neighbours: int = NEIGHBOURS  # that a plane goes through
-    least_spread: float = LEAST_SPREAD  # squared voxels; points that spread less are no plane
-    converged_step: float = 1e-3  # m and rad: a pose that moves by less stands still
+    fewest_neighbours: int = ranged(NEIGHBOURS, 3, NEIGHBOURS)  # that a plane goes through
+    least_spread: float = ranged(LEAST_SPREAD, 0.0, 1.0)  # squared voxels; less is no plane
+    converged_step: float = ranged(1e-3, 1e-9, 1.0)  # m and rad: less is standing still
     thinning: Thinning = "mean"  # of the points of a voxel of the scan
     motion: MotionKind = "imu"  # what predicts; without an IMU the body goes on as it went
-    undistortions: int = 1  # of a scan, each by the pose of the update before; without an IMU
+    undistortions: int = ranged(1, 1, 100)  # of a scan, by the update before; without an IMU
     adaptive_process: bool = False  # q by how far the first step goes; without an IMU
 
     def __post_init__(self) -> None:
-        refuse_outside(self, RANGES)
+        refuse_outside(self)
         if self.map != "known" and not self.voxel_m + self.map_voxel_m > 0:
             raise OptionError("with voxel_m=0 the map needs a voxel of its own: map_voxel_m=0.5")
         if self.motion == "imu" and (self.undistortions > 1 or self.adaptive_process):
@@ -184,8 +148,3 @@ class Settings:
                 "undistortions and adaptive_process are for motion=constant_velocity; an IMU tells "
                 "the motion within a scan"
             )
-
-    @property
-    def map_spacing_m(self) -> float:
-        """Size of the voxels of the map."""
-        return self.map_voxel_m or self.voxel_m

@@ -8,6 +8,7 @@ covariance: the gain of Fast-LIO2, K = L^-1 H^T R^-1.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -48,17 +49,12 @@ def compute_information(
     if settings.observability > 0:
         A, b, kept = drop_weak_directions(A, b, settings.observability * weight.sum() / variance)
     if settings.shared_m > 0 or settings.shared_rad > 0:
-        S = displacement_covariance(settings)
+        S = np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))  # S_d
         undisplaced = b
         A, b, inflated = inflate_by_displacement(A, b, S)
         kept = inflated @ kept
         square -= float(undisplaced @ S @ b)
     return Information(A, b, normals, square, float(weight.mean()), weight / variance, kept)
-
-
-def displacement_covariance(settings: Settings) -> Floats:
-    """S_d: covariance of a displacement that all points of a scan share. (6, 6)."""
-    return np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))
 
 
 def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats, Floats]:
@@ -90,23 +86,11 @@ def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Fl
     return A - gone, kept @ b, kept
 
 
-def _unit_weight(z: Floats) -> Floats:
-    return np.ones_like(z)
-
-
-def _huber(z: Floats) -> Floats:
-    return HUBER / np.maximum(np.abs(z), HUBER)
-
-
-def _cauchy(z: Floats) -> Floats:
-    return 1 / (1 + (z / CAUCHY) ** 2)
-
-
 # Weights of residuals in units of their sigma: the derivative of the loss, divided by z.
 KERNELS: dict[Kernel, Callable[[Floats], Floats]] = {
-    "none": _unit_weight,
-    "huber": _huber,
-    "cauchy": _cauchy,
+    "none": np.ones_like,
+    "huber": lambda z: HUBER / np.maximum(np.abs(z), HUBER),
+    "cauchy": lambda z: 1 / (1 + (z / CAUCHY) ** 2),
 }
 
 
@@ -270,10 +254,6 @@ LEAST_VARIANCE = 1e-8  # m^2: no range finder is better than 0.1 mm
 LARGEST_FACTOR = 10.0  # factor by which one scan may change the variance at most, before MEMORY
 
 
-def _fixed_variance(update: Update) -> float:
-    return update.variance
-
-
 def _variance_from_residuals(update: Update) -> float:
     """Spread of the residuals, times the design effect of those that share an error.
 
@@ -297,9 +277,8 @@ def _variance_from_innovations(update: Update) -> float:
     if update.first is None or update.last is None:
         return update.variance
     floor = float(np.mean(update.last.residual**2))
-    factor = np.clip(
-        displacement_nis(update.first, update.prior.covariance), 1 / LARGEST_FACTOR, LARGEST_FACTOR
-    )
+    nis = displacement_nis(update.first, update.prior.covariance)
+    factor = np.clip(nis, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
     return max(update.variance * float(factor) ** NEWEST_WEIGHT, floor, LEAST_VARIANCE)
 
 
@@ -334,7 +313,7 @@ def design_effect(residual: Floats, group: Ints) -> float:
 
 
 NOISE_ESTIMATORS: dict[Noise, Callable[[Update], float]] = {
-    "fixed": _fixed_variance,
+    "fixed": attrgetter("variance"),
     "residuals": _variance_from_residuals,
     "innovations": _variance_from_innovations,
 }
