@@ -54,7 +54,7 @@ HANDHELD_FAULTS = Faults(extrinsic_m=1e-2, extrinsic_deg=0.5, clock_s=10e-3, bea
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class TrueSensor:
     """The sensor as it really is."""
 
     imu_T_lidar: se3.Pose
@@ -66,12 +66,12 @@ class Truth:
 
 def draw_truth(
     faults: Faults, imu_T_lidar: se3.Pose, rings: int, rng: np.random.Generator
-) -> Truth:
+) -> TrueSensor:
     """The real sensor: the mounting T Exp(xi), the biases of each ring."""
     drawn = (rng.normal(size=3) for _ in range(2))
     shift, turn = (vector / np.linalg.norm(vector) for vector in drawn)
     error = faults.extrinsic_m * shift, so3.exp(np.radians(faults.extrinsic_deg) * turn)
-    return Truth(
+    return TrueSensor(
         se3.compose(imu_T_lidar, error),
         faults.clock_s,
         faults.range_bias_m + faults.ring_bias_m * rng.normal(size=rings),

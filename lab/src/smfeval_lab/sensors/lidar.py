@@ -15,7 +15,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval_lab.motion import SimulatedMotion
 from smfeval_lab.recording import Scans
 from smfeval_lab.scene import Scene, cast
-from smfeval_lab.sensors.faults import Truth
+from smfeval_lab.sensors.faults import TrueSensor
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Rig:
     scene: Scene
     motion: SimulatedMotion
     model: LidarModel
-    truth: Truth
+    truth: TrueSensor
 
 
 def simulate_scans(rig: Rig, *, start: int, rng: np.random.Generator) -> Scans:
