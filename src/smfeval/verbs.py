@@ -14,8 +14,7 @@ import numpy as np
 
 from smfeval import evaluation
 from smfeval.align.body import move_to_body
-from smfeval.associate import Pairs
-from smfeval.associate.pairing import nearest_pairs
+from smfeval.associate import Pairs, nearest_pairs
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.io import extrinsic_in_bags, files_to_read, is_geodetic, read

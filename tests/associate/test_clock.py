@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import smfeval
+from smfeval.associate import nearest_pairs
 from smfeval.associate.clock import find_offset
-from smfeval.associate.pairing import nearest_pairs
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read

@@ -9,15 +9,18 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
 from smfeval.associate.gp import Widening, widening
-from smfeval.associate.kalman import Chain, innovations, prefix_sums, smooth_chain
 from smfeval.associate.motion_prior import (
     WEAK,
+    Chain,
     Instants,
     MotionPrior,
     bridge,
     fit_prior,
+    innovations,
     interpolate_curve,
+    prefix_sums,
     process_covariance,
+    smooth_chain,
     transition,
 )
 from support.motion import draw

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smfeval import Options, evaluate
-from smfeval.associate.pairing import check_reference
+from smfeval.associate import check_reference
 from smfeval.compare import compare_pair
 from smfeval.evaluation import align_tracks
 from smfeval.io import read, write

@@ -1,9 +1,9 @@
 """How far is the estimate's clock off? Found from the motion, refined by the errors.
 
 1. Speed and angular rate of both tracks tell the offset roughly, without any alignment
-   (`associate.clock`).
+   (`clock_rates`).
 2. The errors tell it finely: the shift that leaves no part of them along the velocity, with the
-   alignment fitted again at each shift (`clock_errors`, `clock_fit`).
+   alignment fitted again at each shift (`clock_errors`).
 3. A table shows what the offset does to error and belief: k, RMSE and median NEES about it.
 """
 
@@ -16,12 +16,10 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.gauge import choose_alignment, fit_alignment
-from smfeval.associate import Pairs, nearest
+from smfeval.associate import Pairs, check_reference, nearest, with_shared_error, with_white_noise
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
-from smfeval.associate.clock_rates import REACH_S, Correlation, correlate, excerpts
-from smfeval.associate.pairing import check_reference
-from smfeval.associate.reference_noise import with_shared_error, with_white_noise
+from smfeval.associate.clock_rates import REACH_S, correlate, excerpts
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -57,9 +55,16 @@ def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
     """The fit from the guess that leaves the least error; raises where another one is as good."""
     if len(starts_s) == 1:
         return fit_offset(met, starts_s[0])
-    fits = sorted(_fits(met, starts_s), key=lambda fit: fit.remaining.rmse_m)
-    best = fits[0]
-    others = [fit for fit in fits if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
+    fits, refusals = [], []
+    for start in starts_s:
+        try:
+            fits.append(fit_offset(met, start))
+        except PairingError as error:
+            refusals.append(error)
+    if not fits:
+        raise refusals[0]
+    best, *others = sorted(fits, key=lambda fit: fit.remaining.rmse_m)
+    others = [fit for fit in others if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
     if others and others[0].remaining.rmse_m <= RIVAL_FACTOR * best.remaining.rmse_m:
         raise PairingError(
             f"two clock offsets explain the motion about equally: {words.duration(best.offset_s)} "
@@ -68,46 +73,36 @@ def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
     return best
 
 
-def _fits(met: CurvePair, starts_s: Sequence[float]) -> list[OffsetFit]:
-    """Fits from all guesses that lead somewhere."""
-    fits, errors = [], []
-    for start in starts_s:
-        try:
-            fits.append(fit_offset(met, start))
-        except PairingError as error:
-            errors.append(error)
-    if not fits:
-        raise errors[0]
-    return fits
-
-
 def fit_offset(met: CurvePair, start_s: float) -> OffsetFit:
     """The offset near a first guess, with its interval; raises where the errors do not tell."""
     offset = start_s
     for _ in range(2):  # the second time on the poses that are usable where the first one ended
         chosen = np.flatnonzero(met.is_usable(offset))
-        _refuse_few(met, chosen)
+        count = int(met.is_consecutive(chosen).sum()) if len(chosen) else 0
+        if count < FEWEST_POSES:
+            raise PairingError(
+                f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
+                f"needs {FEWEST_POSES}"
+            )
         offset, score = _solve_offset(met, chosen, offset)
-    low, high = _interval_ends(score)
+
+    posterior, slope = mean_posterior(score.gradient), float(score.slope.mean())
+    low, high = (float(posterior.quantile((1 + side * LEVEL) / 2)) / slope for side in (-1, 1))
+    remaining = met.remaining_error(chosen, offset)
     return OffsetFit(
-        offset, offset + low, offset + high, met.remaining_error(chosen, offset), len(chosen)
+        offset, offset + min(low, 0.0), offset + max(high, 0.0), remaining, len(chosen)
     )
-
-
-def _refuse_few(met: CurvePair, chosen: Ints) -> None:
-    count = int(met.is_consecutive(chosen).sum()) if len(chosen) else 0
-    if count < FEWEST_POSES:
-        raise PairingError(
-            f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
-            f"needs {FEWEST_POSES}"
-        )
 
 
 def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, OffsetEvidence]:
     """Newton's steps until they are nothing."""
     for _ in range(MOST_STEPS):
         score = met.offset_evidence(chosen, offset)
-        _refuse_flat(score)
+        if score.slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(score.slope**2)):
+            raise PairingError(
+                "the motion says nothing about the clock: a shift in time does nothing to the "
+                "errors that an alignment would not do as well"
+            )
         step = float(score.gradient.sum() / score.slope.sum())
         offset += min(max(step, -MAX_STEP_S), MAX_STEP_S)
         if abs(step) < CONVERGED_S:
@@ -116,24 +111,6 @@ def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, O
         f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
         f"{words.duration(step)}"
     )
-
-
-def _refuse_flat(score: OffsetEvidence) -> None:
-    if score.slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(score.slope**2)):
-        raise PairingError(
-            "the motion says nothing about the clock: a shift in time does nothing to the errors "
-            "that an alignment would not do as well"
-        )
-
-
-def _interval_ends(score: OffsetEvidence) -> tuple[float, float]:
-    """How far the truth may be from the offset found, to either side."""
-    posterior, slope = mean_posterior(score.gradient), float(score.slope.mean())
-    low, high = (float(posterior.quantile(tail)) / slope for tail in _TAILS)
-    return min(low, 0.0), max(high, 0.0)
-
-
-_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 TABLE_OFFSETS_S = tuple(0.01 * step for step in range(-5, 6))
@@ -181,10 +158,8 @@ def clock_table(
     rows = []
     for offset in offsets:
         source, target = met.matched_positions(chosen, offset)
-        ours, theirs = (
-            belief.with_arrays({"position": source}),
-            truth.with_arrays({"position": target}),
-        )
+        ours = belief.with_arrays({"position": source})
+        theirs = truth.with_arrays({"position": target})
         alignment, _ = fit_alignment(ours, theirs, kind, options.fit_on)
         error = (alignment.aligned_position(source) - target)[left][:, options.space.columns]
         rows.append(_row(offset, replace(base, error=error), good))
@@ -225,10 +200,7 @@ def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
 
 
 MIN_CORRELATION = 0.6  # correlation of a rate; walks of other people reach 0.4
-SMALL_GAP_S, MAX_GAP_SHARE = (
-    5e-4,
-    0.1,
-)  # gaps to nearest poses: so small, or this part of the offset
+SMALL_GAP_S, MAX_GAP_SHARE = 5e-4, 0.1  # to nearest poses: so small, or this part of the offset
 MAX_MISMATCH = 0.2  # of squared displacements; walks of other people have 0.4 and more
 
 
@@ -323,8 +295,25 @@ def offset_between(
     rough = correlate(ours, theirs, reach_s=reach_s)
     met = curve_pair(ours, theirs, kind)
     found = best_fit(met, (rough.offset_s, *rough.rivals_s))
-    _refuse_unlike(rough, found)
-    _refuse_far(found.offset_s, found.high_s - found.low_s, reach_s)
+    correlation = max(rough.correlation.values())
+    if correlation < MIN_CORRELATION and found.remaining.displacement_mismatch > MAX_MISMATCH:
+        raise PairingError(
+            "the tracks do not move alike enough to tell the clock: their rates have a "
+            f"correlation of {words.fixed(correlation, 2)}, and over "
+            f"{words.duration(DISPLACEMENT_S)} their displacements "
+            f"differ by {words.share(np.sqrt(found.remaining.displacement_mismatch))}"
+        )
+    if abs(found.offset_s) > reach_s:
+        raise PairingError(
+            f"the errors ask for a clock offset of {words.duration(found.offset_s)}, beyond the "
+            f"{words.duration(reach_s)} that were searched"
+        )
+    if found.high_s - found.low_s > 2 * reach_s:
+        raise PairingError(
+            "the motion says little about the clock: the offset is known to "
+            f"{words.duration((found.high_s - found.low_s) / 2)}, and {words.duration(reach_s)} "
+            "were searched"
+        )
     return ClockOffset(
         found.offset_s,
         found.low_s,
@@ -334,28 +323,3 @@ def offset_between(
         len(estimate if met.curve_is_reference else reference),
         clock_table(met, ours, theirs, kind=kind, options=options, middle_s=found.offset_s),
     )
-
-
-def _refuse_unlike(rough: Correlation, found: OffsetFit) -> None:
-    """Raise where neither rates nor displacements say that both tracks saw one motion."""
-    correlation = max(rough.correlation.values())
-    if correlation < MIN_CORRELATION and found.remaining.displacement_mismatch > MAX_MISMATCH:
-        raise PairingError(
-            "the tracks do not move alike enough to tell the clock: their rates have a "
-            f"correlation of {words.fixed(correlation, 2)}, and over "
-            f"{words.duration(DISPLACEMENT_S)} their displacements "
-            f"differ by {words.share(np.sqrt(found.remaining.displacement_mismatch))}"
-        )
-
-
-def _refuse_far(offset_s: float, width_s: float, reach_s: float) -> None:
-    if abs(offset_s) > reach_s:
-        raise PairingError(
-            f"the errors ask for a clock offset of {words.duration(offset_s)}, beyond the "
-            f"{words.duration(reach_s)} that were searched"
-        )
-    if width_s > 2 * reach_s:
-        raise PairingError(
-            "the motion says little about the clock: the offset is known to "
-            f"{words.duration(width_s / 2)}, and {words.duration(reach_s)} were searched"
-        )

@@ -108,7 +108,7 @@ def _tangents(seconds: Floats, values: Floats, step_s: float) -> Floats:
 
 
 SHORTEST_S = 0.05  # to either side, for a velocity: less is mostly noise
-REACH_STEPS, LONGEST_S = 3, 0.14  # steps of the curve, if that is not longer: see Meeting.reach_s
+REACH_STEPS, LONGEST_S = 3, 0.14  # steps of the curve, if that is not longer: see CurvePair.reach_s
 EXACT_S = 1e-7  # errors below what this shift makes are rounding
 STRIDE_S = 2.0  # over this time, displacements of a slow robot stand out of the noise
 TINY = 1e-300  # keeps a division by zero away where nothing moves
@@ -140,9 +140,7 @@ class CurvePair:
 
     poses: Curve
     curve: Curve
-    curve_is_reference: (
-        bool  # the curve is the reference, read later by the offset; else the estimate, before
-    )
+    curve_is_reference: bool  # read later by the offset; else it is the estimate, read before
     kind: AlignmentKind
     oriented: bool
 
@@ -183,13 +181,11 @@ class CurvePair:
 
     def matched_positions(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
         """Positions of estimate and reference that meet. (n, 3) each."""
-        kept, read = (
-            self.poses.position[chosen],
-            self.curve.position_at(self.curve_times(offset_s)[chosen]),
-        )
+        kept = self.poses.position[chosen]
+        read = self.curve.position_at(self.curve_times(offset_s)[chosen])
         return (kept, read) if self.curve_is_reference else (read, kept)
 
-    def remaining_error(self, chosen: Ints, offset_s: float) -> "RemainingError":
+    def remaining_error(self, chosen: Ints, offset_s: float) -> RemainingError:
         """What the alignment leaves at an offset."""
         source, target = self.matched_positions(chosen, offset_s)
         error = FITS[self.kind](source, target).aligned_position(source) - target

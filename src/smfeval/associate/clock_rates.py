@@ -17,7 +17,7 @@ from smfeval.associate.clock_errors import Curve, curve_of
 from smfeval.associate.nearest import mismatch
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.autocovariance import autocovariance, fast_length
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import AnyTrack, Track
@@ -25,20 +25,13 @@ from smfeval.track import AnyTrack, Track
 REACH_S = 10.0  # search to either side, unless told otherwise
 WINDOW_S = 0.1  # about: rates over a shorter time are mostly noise
 PARTS = 2  # lags per step
-MIN_RATE_SPREAD = {
-    "speed": 1e-4,
-    "angular rate": 1e-4,
-}  # m/s, rad/s: a rate that varies less says nothing
-OUTLIER_DEVIATIONS = (
-    3.0  # median deviations: a rate that is farther off is an outlier of the estimate
-)
+MIN_RATE_SPREAD = {"speed": 1e-4, "angular rate": 1e-4}  # m/s, rad/s: less says nothing
+OUTLIER_DEVIATIONS = 3.0  # median deviations: a rate farther off is an outlier of the estimate
 MIN_EVIDENCE = 20.0  # G by chance among some hundred lags: less than once in a hundred
 FEWEST_SAMPLES = 20  # samples that overlap at a lag
 MIN_SIGNAL_SHARE = 0.1  # of G: a signal that adds less was not what the offset was found from
 RIVAL_SHARE = 0.95  # of the best G: another offset with more is as good
-VALLEY_SHARE = (
-    0.75  # of a peak of G: if it falls no lower on the way, the peak is not another offset
-)
+VALLEY_SHARE = 0.75  # of a peak of G: if it falls no lower on the way, it is no other offset
 MOST_RIVALS = 6
 PERFECT = 1 - 1e-9  # r^2 of signals that are equal but for rounding
 LARGEST_GRID = 2**23  # samples
@@ -49,7 +42,6 @@ class Correlation:
     """The lag at which the rates go in step best."""
 
     offset_s: float  # to be added to the stamps of the estimate
-    evidence: float  # G: chi-squared by chance
     correlation: dict[str, float]  # of each signal at that lag
     signals: tuple[str, ...]  # those that the offset was found from
     rivals_s: tuple[float, ...]  # other offsets at which the rates go in step nearly as well
@@ -89,7 +81,14 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
 
     Raises where the motion says nothing about the clock: standing still, or moving on evenly.
     """
-    ours, theirs = _curves(estimate, reference, reach_s)
+    if min(len(estimate), len(reference)) < FEWEST_SAMPLES:
+        raise PairingError(f"a clock offset needs at least {FEWEST_SAMPLES} poses of each track")
+    origin = int(reference.stamp[0])
+    ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
+    apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
+    if apart > reach_s:
+        raise mismatch(estimate.stamp, reference.stamp, 0, reach_s)
+
     grid = _grid(ours, theirs, reach_s)
     oriented = estimate.about.oriented and reference.about.oriented
     names = MIN_RATE_SPREAD if oriented else ("speed",)
@@ -99,29 +98,24 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
 
     best = int(np.argmax(evidence))
     correlation = {name: float(signal[0][best]) for name, signal in signals.items()}
-    _refuse_chance(float(evidence[best]), correlation)
-    _refuse_edge(best, len(evidence), reach_s)
-    top = _vertex(evidence[best - 1 : best + 2])
+    if evidence[best] < MIN_EVIDENCE:
+        seen = ", ".join(f"{name} {words.fixed(value, 2)}" for name, value in correlation.items())
+        raise PairingError(
+            "the motion says nothing about the clock: the rates of the two tracks hardly vary, or "
+            f"not together (best correlation of {seen}, which chance could do)"
+        )
+    if best in (0, len(evidence) - 1):
+        raise PairingError(
+            "the motions go in step best at the edge of the offsets searched "
+            f"({words.duration(reach_s)} to either side): the clocks differ by more"
+        )
+    telling = (n for n, part in parts.items() if part[best] > MIN_SIGNAL_SHARE * evidence[best])
     return Correlation(
-        float(grid.offset_s[best] + top * grid.step_s / PARTS),
-        float(evidence[best]),
+        float(grid.offset_s[best] + _vertex(evidence[best - 1 : best + 2]) * grid.step_s / PARTS),
         correlation,
-        tuple(
-            name for name, part in parts.items() if part[best] > MIN_SIGNAL_SHARE * evidence[best]
-        ),
+        tuple(telling),
         tuple(float(offset) for offset in grid.offset_s[_rivals(evidence)]),
     )
-
-
-def _curves(estimate: AnyTrack, reference: AnyTrack, reach_s: float) -> tuple[Curve, Curve]:
-    if min(len(estimate), len(reference)) < FEWEST_SAMPLES:
-        raise PairingError(f"a clock offset needs at least {FEWEST_SAMPLES} poses of each track")
-    origin = int(reference.stamp[0])
-    ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
-    apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
-    if apart > reach_s:
-        raise mismatch(estimate.stamp, reference.stamp, 0, reach_s)
-    return ours, theirs
 
 
 def _grid(ours: Curve, theirs: Curve, reach_s: float) -> _Grid:
@@ -161,21 +155,21 @@ def _signal_correlation(
 
 
 def _rates(name: str, curve: Curve, time: Floats, window: float) -> _Rates:
-    """Speed (m/s) or angular rate (rad/s) over the window about each instant."""
+    """Speed (m/s) or angular rate (rad/s) over the window about each instant.
+
+    About its median, jumps cut off; one that hardly varies is not known at all.
+    """
     known = curve.is_known(time, window / 2 + curve.tangent_s)
     before, after = time[known] - window / 2, time[known] + window / 2
     if name == "speed":
         way = curve.position_at(after) - curve.position_at(before)
     else:
         way = so3.log(so3.compose(so3.inverse(curve.rotation_at(before)), curve.rotation_at(after)))
-    return _centre_rate(
-        np.sqrt(np.einsum("ni,ni->n", way, way)) / window, known, MIN_RATE_SPREAD[name]
+    rate = np.sqrt(np.einsum("ni,ni->n", way, way)) / window
+    value, moving = (
+        np.zeros(len(known)),
+        len(rate) > 0 and float(rate.std()) > MIN_RATE_SPREAD[name],
     )
-
-
-def _centre_rate(rate: Floats, known: Bools, still: float) -> _Rates:
-    """A rate about its median, jumps cut off; one that hardly varies is not known at all."""
-    value, moving = np.zeros(len(known)), len(rate) > 0 and float(rate.std()) > still
     if moving:
         away = rate - np.median(rate)
         usual = OUTLIER_DEVIATIONS * float(np.median(np.abs(away))) or np.inf
@@ -222,24 +216,6 @@ def _evidence(correlation: Floats, effective: Floats) -> Floats:
     """-m log(1 - r^2) where the signals go together."""
     square = np.minimum(np.maximum(correlation, 0) ** 2, PERFECT)
     return -effective * np.log1p(-square)
-
-
-def _refuse_chance(evidence: float, correlation: dict[str, float]) -> None:
-    if evidence >= MIN_EVIDENCE:
-        return
-    seen = ", ".join(f"{name} {words.fixed(value, 2)}" for name, value in correlation.items())
-    raise PairingError(
-        "the motion says nothing about the clock: the rates of the two tracks hardly vary, or "
-        f"not together (best correlation of {seen}, which chance could do)"
-    )
-
-
-def _refuse_edge(best: int, count: int, reach_s: float) -> None:
-    if best in (0, count - 1):
-        raise PairingError(
-            "the motions go in step best at the edge of the offsets searched "
-            f"({words.duration(reach_s)} to either side): the clocks differ by more"
-        )
 
 
 def _rivals(evidence: Floats) -> Ints:

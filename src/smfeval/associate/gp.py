@@ -27,7 +27,6 @@ wide for motion that is smoother than the prior.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -44,7 +43,7 @@ from smfeval.associate.motion_prior import (
     windows,
 )
 from smfeval.associate.nearest import LONGEST_S, Pairs, mismatch
-from smfeval.errors import OptionError, PairingError
+from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
@@ -137,7 +136,6 @@ def turns_between(rotation: Floats) -> Floats:
     return so3.log(so3.compose(so3.inverse(rotation[:-1]), rotation[1:]))
 
 
-Prior = Literal["auto", "acceleration", "jerk"]
 ORDERS = {"acceleration": 2, "jerk": 3}  # derivatives in the state
 ROUNDING = 1e-6 / np.sqrt(12)  # m and rad: standard deviation of text with six decimals
 MAX_GAP_STEPS = 1e4  # median steps: across a longer gap the poses say nothing of each other
@@ -151,10 +149,8 @@ EXACT = 1e-8  # noise over the motion of one step: the curve passes through the 
 class Interpolation:
     """A motion prior as it was used: its name, hyperparameters and factors by length of gap."""
 
-    prior: str
+    prior: str  # what is white noise
     motion: MotionPrior
-    log_likelihood: float | None  # per pose; None where the motion was given
-    reported_noise: bool  # the reference's own covariance is interpolated beside it
     widening: Widening
 
 
@@ -167,7 +163,7 @@ class InterpolatedReference:
     gap_s: Floats  # length of the gap between the two poses around each stamp
     scans: int  # of the estimate, matched or not
     outside: int  # scans before the first or after the last pose
-    in_long_gaps: int  # scans left out because of `longest_gap_s`
+    in_long_gaps: int  # scans in gaps of more than MAX_GAP_STEPS
     position: Interpolation
     rotation: Interpolation | None  # None: the reference has positions only
     offset_s: float
@@ -203,13 +199,7 @@ class InterpolatedReference:
 
 
 def interpolate(
-    reference: Track,
-    stamps_ns: Ints,
-    *,
-    prior: Prior = "auto",
-    motion: MotionPrior | None = None,
-    longest_gap_s: float | None = None,
-    offset_s: float = 0.0,
+    reference: Track, stamps_ns: Ints, *, offset_s: float = 0.0
 ) -> InterpolatedReference:
     """The reference at the estimate's stamps, with covariance.
 
@@ -218,27 +208,34 @@ def interpolate(
     reference
         Poses; the covariance of a `GaussianTrack` is interpolated, and nothing is averaged.
     stamps_ns
-        Increasing stamps of the estimate. Those outside the reference stay unmatched.
-    prior
-        White noise on acceleration or on jerk; `auto` takes the one with the larger likelihood.
-    motion
-        Hyperparameters of the position instead of fitted ones; then no factor is applied.
-    longest_gap_s
-        Stamps between poses that are farther apart stay unmatched. None: only gaps of more than
-        FORGOTTEN median steps are left out.
+        Increasing stamps of the estimate. Those outside the reference, or in a gap of more than
+        MAX_GAP_STEPS median steps, stay unmatched.
     offset_s
         Is added to the stamps of the estimate.
     """
-    _check(reference, prior, motion, offset_s)
+    if not abs(offset_s) <= LONGEST_S:
+        raise PairingError(f"an offset of {offset_s} s must be a time of at most 100 years")
+    if len(reference) < LEAST_OBSERVATIONS:
+        raise PairingError(
+            f"the reference has {len(reference)} poses; a motion prior needs at least "
+            f"{LEAST_OBSERVATIONS}"
+        )
     shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
     step = np.diff(reference.stamp) / NANOSECONDS
     forgotten_s = float(MAX_GAP_STEPS * np.median(step))
-    index, outside, left_out = _match_stamps(reference.stamp, shifted, longest_gap_s, forgotten_s)
+    within = (shifted >= reference.stamp[0]) & (shifted <= reference.stamp[-1])
+    near = within & _is_near(reference.stamp, shifted, forgotten_s)
+    if not near.any():
+        raise mismatch(shifted, reference.stamp, 0, 0.0)
+    index = np.flatnonzero(near)
+    outside, in_long_gaps = int((~within).sum()), int((within & ~near).sum())
 
-    at = _instants(reference.stamp, shifted[index])
+    stamp, left = shifted[index], _pose_before(reference.stamp, shifted[index])
+    before, after = stamp - reference.stamp[left], reference.stamp[left + 1] - stamp
+    at = Instants(left, before / NANOSECONDS, after / NANOSECONDS)
     step = np.minimum(step, forgotten_s)
-    position, position_spread, how = _interpolate_position(reference, step, at, prior, motion)
-    rotation, rotation_spread, how_turned = _interpolate_rotation(reference, step, at, prior)
+    position, position_spread, how = _interpolate_position(reference, step, at)
+    rotation, rotation_spread, how_turned = _interpolate_rotation(reference, step, at)
     covariance = np.zeros((len(index), 6, 6))
     covariance[:, :3, :3] = so3.rotate_covariance(so3.inverse(rotation), position_spread)
     covariance[:, 3:, 3:] = rotation_spread
@@ -256,36 +253,12 @@ def interpolate(
         gap_s=at.before + at.after,
         scans=len(stamps_ns),
         outside=outside,
-        in_long_gaps=left_out,
+        in_long_gaps=in_long_gaps,
         position=how,
         rotation=how_turned,
         offset_s=offset_s,
-        notes=_notes(reference, at, outside, left_out),
+        notes=_notes(reference, at, outside, in_long_gaps),
     )
-
-
-def _check(reference: Track, prior: str, motion: MotionPrior | None, offset_s: float) -> None:
-    if prior != "auto" and prior not in ORDERS:
-        raise OptionError(f"motion prior {prior!r} is none of auto, {', '.join(ORDERS)}")
-    if not abs(offset_s) <= LONGEST_S:
-        raise PairingError(f"an offset of {offset_s} s must be a time of at most 100 years")
-    least = LEAST_OBSERVATIONS if motion is None else motion.order + 1
-    if len(reference) < least:
-        raise PairingError(
-            f"the reference has {len(reference)} poses; a motion prior needs at least {least}"
-        )
-
-
-def _match_stamps(
-    reference: Ints, stamp: Ints, longest_gap_s: float | None, forgotten_s: float
-) -> tuple[Ints, int, int]:
-    """Index of the stamps that are matched, how many lie outside, how many in too long gaps."""
-    longest_s = forgotten_s if longest_gap_s is None else min(longest_gap_s, forgotten_s)
-    within = (stamp >= reference[0]) & (stamp <= reference[-1])
-    near = within & _is_near(reference, stamp, longest_s)
-    if not near.any():
-        raise mismatch(stamp, reference, 0, 0.0)
-    return np.flatnonzero(near), int((~within).sum()), int((within & ~near).sum())
 
 
 def _is_near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
@@ -295,34 +268,22 @@ def _is_near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
     return on_pose | (reference[left + 1] - reference[left] <= longest_s * NANOSECONDS)
 
 
-def _instants(reference: Ints, stamp: Ints) -> Instants:
-    left = _pose_before(reference, stamp)
-    before, after = stamp - reference[left], reference[left + 1] - stamp
-    return Instants(left, before / NANOSECONDS, after / NANOSECONDS)
-
-
 def _pose_before(reference: Ints, stamp: Ints) -> Ints:
     """The pose before each stamp; the last but one for the last stamp."""
     return (np.searchsorted(reference, stamp, side="right") - 1).clip(0, len(reference) - 2)
 
 
 def _interpolate_position(
-    reference: Track, step: Floats, at: Instants, prior: str, motion: MotionPrior | None
+    reference: Track, step: Floats, at: Instants
 ) -> tuple[Floats, Floats, Interpolation]:
     noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
     origin = reference.position[0]  # large map coordinates would cost digits
-    curve = reference.position - origin
-    how = (
-        _given_prior(step, motion, noise)
-        if motion is not None
-        else _select_prior(step, curve, noise, prior)
-    )
-    mean, covariance = _widened_curve(step, curve, at, noise, how)
+    mean, covariance, how = _interpolate_noisy(step, reference.position - origin, at, noise)
     return origin + mean, covariance, how
 
 
 def _interpolate_rotation(
-    reference: Track, step: Floats, at: Instants, prior: str
+    reference: Track, step: Floats, at: Instants
 ) -> tuple[Floats, Floats, Interpolation | None]:
     """Rotations and their covariance in body axes; placeholders where there are none."""
     here = reference.rotation[at.left]
@@ -331,8 +292,7 @@ def _interpolate_rotation(
     noise = reference.covariance[:, 3:, 3:] if isinstance(reference, GaussianTrack) else None
     turns = turns_between(reference.rotation)
     unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
-    how = _select_prior(step, unrolled, noise, prior)
-    mean, covariance = _widened_curve(step, unrolled, at, noise, how)
+    mean, covariance, how = _interpolate_noisy(step, unrolled, at, noise)
     swing = coning(step, turns, at)
     left_out = (CONING_UNCERTAINTY * np.linalg.norm(swing, axis=1)) ** 2
     covariance = covariance + left_out[:, None, None] * np.eye(3)
@@ -340,48 +300,27 @@ def _interpolate_rotation(
     return so3.compose(here, so3.exp(turn)), covariance, how
 
 
-def _widened_curve(
-    step: Floats, observed: Floats, at: Instants, noise: Floats | None, how: Interpolation
-) -> tuple[Floats, Floats]:
-    mean, covariance = interpolate_curve(step, observed, how.motion, at)
-    covariance = how.widening(at.before + at.after)[:, None, None] * covariance
-    if noise is not None:
-        covariance = covariance + _between(noise, at)
-    return mean, covariance + ROUNDING**2 * np.eye(3)
+def _interpolate_noisy(
+    step: Floats, observed: Floats, at: Instants, noise: Floats | None
+) -> tuple[Floats, Floats, Interpolation]:
+    """A curve under the more likely prior; through its poses where these report their `noise`.
 
-
-def _between(noise: Floats, at: Instants) -> Floats:
-    """Covariances of the two poses around each instant, interpolated linearly. (q, d, d).
-
-    Whatever the correlation of their errors, an average of the two has no larger covariance.
+    That is interpolated linearly: whatever the correlation of the errors of two poses, an average
+    of the two has no larger covariance. (n - 1,), (n, 3), (n, 3, 3) -> (q, 3), (q, 3, 3).
     """
-    share = (at.before / (at.before + at.after))[:, None, None]
-    return (1 - share) * noise[at.left] + share * noise[at.left + 1]
-
-
-def _given_prior(step: Floats, motion: MotionPrior, noise: Floats | None) -> Interpolation:
-    names = {order: name for name, order in ORDERS.items()}
-    prior = names.get(motion.order, f"derivative {motion.order}")
-    exact = motion if noise is None else _through_poses(step, motion)
-    return Interpolation(prior, exact, None, noise is not None, NO_WIDENING)
-
-
-def _through_poses(step: Floats, motion: MotionPrior) -> MotionPrior:
-    """The prior for poses without noise of their own."""
-    return replace(motion, ratio=EXACT * float(np.median(step)) ** (2 * motion.order - 1))
-
-
-def _select_prior(
-    step: Floats, observed: Floats, noise: Floats | None, prior: str
-) -> Interpolation:
-    """The prior of that name, or the more likely one, with its most likely hyperparameters."""
-    names = list(ORDERS) if prior == "auto" else [prior]
-    fits = {name: fit_prior(step, observed, ORDERS[name]) for name in names}
+    fits = {name: fit_prior(step, observed, order) for name, order in ORDERS.items()}
     name = max(fits, key=lambda name: fits[name].log_likelihood)
     motion = fits[name].motion
-    factors = widening(step, observed, motion)
-    used = motion if noise is None else _through_poses(step, motion)
-    return Interpolation(name, used, fits[name].log_likelihood, noise is not None, factors)
+    widened = widening(step, observed, motion)
+    if noise is not None:
+        motion = replace(motion, ratio=EXACT * float(np.median(step)) ** (2 * motion.order - 1))
+    mean, covariance = interpolate_curve(step, observed, motion, at)
+    covariance = widened(at.before + at.after)[:, None, None] * covariance
+    if noise is not None:
+        share = (at.before / (at.before + at.after))[:, None, None]
+        between = (1 - share) * noise[at.left] + share * noise[at.left + 1]
+        covariance = covariance + between
+    return mean, covariance + ROUNDING**2 * np.eye(3), Interpolation(name, motion, widened)
 
 
 def _notes(reference: Track, at: Instants, outside: int, left_out: int) -> tuple[str, ...]:

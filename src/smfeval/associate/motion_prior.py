@@ -9,17 +9,216 @@ that all numbers of a state are of one size.
 The first state: the position is known from the first observation alone; the derivatives are those
 of the polynomial through the first m observations, with a variance of WEAK times what one step of
 motion and noise would give.
+
+The chain of states is smoothed exactly, all instants at once: filter and smoother are prefix
+sums over associative elements, so a tree of vectorised combinations replaces the loop over time:
+O(n) work, O(log n) calls. The results are those of the Kalman filter and the Rauch-Tung-Striebel
+smoother, without approximation (Särkkä and García-Fernández, Temporal Parallelization of Bayesian
+Smoothers, 2021).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb, factorial
+from typing import TypeVar
 
 import numpy as np
 
-from smfeval.associate.kalman import Chain, SmoothedStates, innovations, smooth_chain
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.minimum import golden_section
+
+Element = TypeVar("Element", bound=tuple[Floats, ...])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A linear Gaussian chain and what was seen of it.
+
+    x_0 ~ N(mean, covariance), x_(k+1) = Phi_k x_k + N(0, Q_k), y_k = x_k[:p] + N(0, R_k). Time is
+    the first axis; batch axes may follow. A state may have c columns (..., s, c) that share one
+    covariance, such as three axes of equal dynamics.
+
+    Parameters
+    ----------
+    mean, covariance
+        Of the state at the first instant, given the first observation. (..., s, c), (..., s, s).
+    transition, process
+        Phi and Q of each step. (n - 1, ..., s, s) each.
+    observed, noise
+        The first p numbers of the state, with covariance R. (n, ..., p, c), (n, ..., p, p);
+        those of the first instant are in `mean` and are not used again.
+    """
+
+    mean: Floats
+    covariance: Floats
+    transition: Floats
+    process: Floats
+    observed: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True)
+class States:
+    """Mean (n, ..., s, c) and covariance (n, ..., s, s) of each state."""
+
+    mean: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True)
+class SmoothedStates(States):
+    """States given all observations; `cross` is Cov(x_k, x_(k+1)). (n - 1, ..., s, s)."""
+
+    cross: Floats
+
+
+def prefix_sums(
+    combine: Callable[[Element, Element], Element],
+    elements: Element,
+    onto: Callable[[Element, Element], Element] | None = None,
+) -> Element:
+    """e_0, e_0 * e_1, e_0 * e_1 * e_2, ... of an associative product, by a balanced tree.
+
+    `onto` may be a cheaper product for a left factor that is itself such a sum.
+    """
+    onto, count = onto or combine, len(elements[0])
+    if count == 1:
+        return elements
+    even, odd = _every_other(elements, 0, count - count % 2), _every_other(elements, 1, count)
+    pairs = prefix_sums(combine, combine(even, odd), onto)
+    sums = tuple(np.empty_like(part) for part in elements)
+    later = onto(_every_other(pairs, 0, (count - 1) // 2, 1), _every_other(elements, 2, count))
+    for total, part, pair, rest in zip(sums, elements, pairs, later, strict=True):
+        total[0], total[1::2], total[2::2] = part[0], pair, rest
+    return sums  # type: ignore[return-value]
+
+
+def _every_other(elements: Element, start: int, stop: int, step: int = 2) -> Element:
+    return tuple(part[start:stop:step] for part in elements)  # type: ignore[return-value]
+
+
+def filter_chain(chain: Chain) -> States:
+    """Each state given the observations up to its own instant: the Kalman filter."""
+    elements = _filter_elements(chain)
+    _, mean, covariance, _, _ = prefix_sums(_filter_product, elements, _filter_update)
+    return States(mean, covariance)
+
+
+def smooth_chain(chain: Chain) -> SmoothedStates:
+    """Each state given all observations: the Rauch-Tung-Striebel smoother."""
+    states = filter_chain(chain)
+    gain, mean, covariance = _smoother_elements(chain, states)
+    backwards = (gain[::-1], mean[::-1], covariance[::-1])
+    _, mean, covariance = prefix_sums(_smoother_product, backwards)
+    mean, covariance = mean[::-1], covariance[::-1]
+    return SmoothedStates(mean, covariance, gain[:-1] @ covariance[1:])
+
+
+def innovations(chain: Chain) -> tuple[Floats, Floats]:
+    """What each observation after the first adds to the prediction from the past, and how far.
+
+    Returns
+    -------
+    innovation, covariance
+        y_k - E[y_k | past], (n - 1, ..., p, c), and its covariance, (n - 1, ..., p, p).
+    """
+    past, seen = filter_chain(chain), chain.observed.shape[-2]
+    predicted = chain.transition @ past.mean[:-1]
+    spread = _sandwich(chain.transition, past.covariance[:-1]) + chain.process
+    innovation = chain.observed[1:] - predicted[..., :seen, :]
+    return innovation, spread[..., :seen, :seen] + chain.noise[1:]
+
+
+FilterElement = tuple[Floats, Floats, Floats, Floats, Floats]
+SmootherElement = tuple[Floats, Floats, Floats]
+
+
+def _filter_elements(chain: Chain) -> FilterElement:
+    """(A, b, C, eta, J) of each instant: p(x_k | x_(k-1), y_k) and p(y_k | x_(k-1))."""
+    phi, process, seen = chain.transition, chain.process, chain.observed.shape[-2]
+    observed, size = chain.observed[1:], phi.shape[-1]
+    noise = chain.noise[1:]
+    inverse = np.linalg.inv(process[..., :seen, :seen] + noise)
+    gain = process[..., :, :seen] @ inverse
+    kept = np.zeros((*gain.shape[:-1], size)) + np.eye(size)
+    kept[..., :seen] -= gain
+    kept[..., :seen, :seen] = noise @ inverse  # I - Q S^-1 = R S^-1, without cancellation
+    information = _transpose(phi[..., :seen, :]) @ inverse
+    later = (
+        kept @ phi,
+        gain @ observed,
+        _sandwich(kept, process) + _sandwich(gain, noise),
+        information @ observed,
+        information @ phi[..., :seen, :],
+    )
+    nothing = np.zeros_like(chain.covariance)
+    first = (nothing, chain.mean, chain.covariance, np.zeros_like(chain.mean), nothing)
+    return tuple(_stack_in_time(a[None], b) for a, b in zip(first, later, strict=True))  # type: ignore[return-value]
+
+
+def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
+    """First i, then j (lemma 8 of the source, with one inverse: M = I + C_i J_j)."""
+    (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
+    inverse = np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
+    transition = inverse @ a_i
+    mean = inverse @ (b_i + c_i @ eta_j)
+    spread = a_j @ (inverse @ c_i) @ _transpose(a_j) + c_j
+    back = _transpose(a_i)
+    information = back @ j_j @ transition + j_i
+    return (
+        a_j @ transition,
+        a_j @ mean + b_j,
+        0.5 * (spread + _transpose(spread)),
+        back @ (eta_j - j_j @ mean) + eta_i,
+        0.5 * (information + _transpose(information)),
+    )
+
+
+def _filter_update(i: FilterElement, j: FilterElement) -> FilterElement:
+    """As the product, for an i that starts at the first instant: only mean and covariance count."""
+    (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
+    forward = a_j @ np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
+    spread = forward @ c_i @ _transpose(a_j) + c_j
+    mean = forward @ (b_i + c_i @ eta_j) + b_j
+    return a_i, mean, 0.5 * (spread + _transpose(spread)), eta_i, j_i
+
+
+def _smoother_elements(chain: Chain, states: States) -> SmootherElement:
+    """(E, g, L) of each instant: x_k = E x_(k+1) + g + N(0, L), given the past."""
+    phi, process = chain.transition, chain.process
+    mean, covariance = states.mean[:-1], states.covariance[:-1]
+    moved = phi @ covariance
+    predicted = moved @ _transpose(phi) + process
+    gain = _transpose(np.asarray(np.linalg.solve(predicted, moved), dtype=np.float64))
+    kept = np.eye(phi.shape[-1]) - gain @ phi
+    spread = _sandwich(kept, covariance) + _sandwich(gain, process)
+    return (
+        _stack_in_time(gain, np.zeros_like(states.covariance[-1:])),
+        _stack_in_time(kept @ mean, states.mean[-1:]),
+        _stack_in_time(spread, states.covariance[-1:]),
+    )
+
+
+def _smoother_product(later: SmootherElement, earlier: SmootherElement) -> SmootherElement:
+    """The earlier state as a function of what the later one depends on."""
+    gain, mean, covariance = earlier
+    return gain @ later[0], gain @ later[1] + mean, _sandwich(gain, later[2]) + covariance
+
+
+def _sandwich(matrix: Floats, covariance: Floats) -> Floats:
+    product = matrix @ covariance @ _transpose(matrix)
+    return 0.5 * (product + _transpose(product))
+
+
+def _transpose(matrix: Floats) -> Floats:
+    return np.swapaxes(matrix, -1, -2)
+
+
+def _stack_in_time(first: Floats, second: Floats) -> Floats:
+    """Along time, batch axes broadcast."""
+    batch = np.broadcast_shapes(first.shape[1:], second.shape[1:])
+    parts = [np.broadcast_to(part, (len(part), *batch)) for part in (first, second)]
+    return np.concatenate(parts)
 
 
 def transition(step: Floats, order: int) -> Floats:
@@ -116,10 +315,6 @@ class Instants:
     before: Floats
     after: Floats
 
-    def in_units(self, unit: float) -> "Instants":
-        """The same instants with time counted in units of so many seconds."""
-        return Instants(self.left, self.before / unit, self.after / unit)
-
 
 def interpolate_curve(
     step: Floats, observed: Floats, motion: MotionPrior, at: Instants
@@ -156,9 +351,8 @@ def interpolate_separable(
     unit, power = float(np.median(step)), 2 * motion.order - 1
     ratio = np.array(motion.ratio / unit**power)
     chain = separable_chain(step / unit, observed, motion.order, ratio)
-    mean, variance = _interpolate_between(
-        smooth_chain(chain), at.in_units(unit), motion.order, np.eye(1)
-    )
+    scaled = Instants(at.left, at.before / unit, at.after / unit)
+    mean, variance = _interpolate_between(smooth_chain(chain), scaled, motion.order)
     return mean[..., 0, :], unit**power * variance[..., 0, 0]
 
 
@@ -169,26 +363,15 @@ def separable_chain(step: Floats, observed: Floats, order: int, ratio: Floats) -
     """
     batch = np.broadcast_shapes(step.shape[1:], np.shape(ratio))
     step = np.broadcast_to(step, (len(step), *batch))
-    dimension = observed.shape[-1]
-    seen = np.broadcast_to(observed, (len(observed), *batch, dimension))
-    noise = np.broadcast_to(ratio, (len(observed), *batch))[..., None, None]
-    return _chain(step, seen[..., None, :], order, np.eye(1), noise)
-
-
-def _chain(step: Floats, seen: Floats, order: int, density: Floats, noise: Floats) -> Chain:
-    """The chain of observations (n, ..., p, c) with density (p, p), noise (n, ..., p, p)."""
-    axes = density.shape[-1]
-    phi = _kron(transition(step, order), np.eye(axes))
-    process = _kron(process_covariance(step, order), density)
-    mean = _first_derivatives(step[: order - 1], seen[:order])
-    reach = step[0][..., None, None]
-    scatter = process[0, ..., :axes, :axes] + noise[0]
+    seen = np.broadcast_to(observed, (len(observed), *batch, observed.shape[-1]))[..., None, :]
+    noise = np.broadcast_to(ratio, (len(observed), *batch))
+    phi, process = transition(step, order), process_covariance(step, order)
     covariance = np.zeros(phi.shape[1:])
-    covariance[..., :axes, :axes] = noise[0]
+    covariance[..., 0, 0] = noise[0]
     for i in range(1, order):
-        block = slice(i * axes, (i + 1) * axes)
-        covariance[..., block, block] = WEAK * scatter / reach ** (2 * i)
-    return Chain(mean, covariance, phi, process, seen, noise)
+        covariance[..., i, i] = WEAK * (process[0, ..., 0, 0] + noise[0]) / step[0] ** (2 * i)
+    mean = _first_derivatives(step[: order - 1], seen[:order])
+    return Chain(mean, covariance, phi, process, seen, noise[..., None, None])
 
 
 def _first_derivatives(step: Floats, seen: Floats) -> Floats:
@@ -204,19 +387,16 @@ def _first_derivatives(step: Floats, seen: Floats) -> Floats:
     )
 
 
-def _interpolate_between(
-    states: SmoothedStates, at: Instants, order: int, density: Floats
-) -> tuple[Floats, Floats]:
-    """Position between neighbouring smoothed states. -> (q, p, c), (q, p, p)."""
-    eye = np.eye(len(density))
+def _interpolate_between(states: SmoothedStates, at: Instants, order: int) -> tuple[Floats, Floats]:
+    """Position between neighbouring smoothed states. -> (q, ..., 1, c), (q, ..., 1, 1)."""
     left, right, rest = bridge(at.before, at.after, order)
-    left, right = _kron(left[..., None, :], eye), _kron(right[..., None, :], eye)
+    left, right = left[..., None, :], right[..., None, :]
     i, j = at.left, at.left + 1
     mean = left @ states.mean[i] + right @ states.mean[j]
     mixed = left @ states.cross[i] @ np.swapaxes(right, -1, -2)
     covariance = left @ states.covariance[i] @ np.swapaxes(left, -1, -2)
     covariance += right @ states.covariance[j] @ np.swapaxes(right, -1, -2)
-    covariance += mixed + np.swapaxes(mixed, -1, -2) + rest[..., None, None] * density
+    covariance += mixed + np.swapaxes(mixed, -1, -2) + rest[..., None, None]
     return mean, 0.5 * (covariance + np.swapaxes(covariance, -1, -2))
 
 
@@ -225,15 +405,6 @@ def principal_axes(density: Floats) -> tuple[Floats, Floats]:
     variance, axes = np.linalg.eigh(density)
     moves = variance > STILL * variance[-1]
     return axes[:, moves], axes[:, ~moves]
-
-
-def _kron(matrix: Floats, block: Floats) -> Floats:
-    """Kronecker product over leading axes. (..., a, b), (p, p) -> (..., a p, b p)."""
-    if block.shape == (1, 1):
-        return matrix * block[0, 0]
-    product = matrix[..., :, None, :, None] * block[:, None, :]
-    rows, columns = matrix.shape[-2] * block.shape[0], matrix.shape[-1] * block.shape[1]
-    return product.reshape(*matrix.shape[:-2], rows, columns)
 
 
 WINDOWS = 16
@@ -275,7 +446,11 @@ def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
     def cost(log10_ratio: Floats) -> Floats:
         return _profile(steps, seen @ axes, order, 10.0**log10_ratio)[0]
 
-    ratio = 10.0 ** _minimise(cost, LOG10_RATIOS)
+    best = int(np.argmin(cost(LOG10_RATIOS)))
+    low, high = LOG10_RATIOS[max(best - 1, 0)], LOG10_RATIOS[min(best + 1, len(LOG10_RATIOS) - 1)]
+    ratio = 10.0 ** golden_section(
+        lambda x: float(cost(np.array([x]))[0]), float(low), float(high), TRIES
+    )
     least, density = _profile(steps, seen @ axes, order, np.array([ratio]))
     power = 2 * order - 1
     whole = axes @ density[0] @ axes.T / unit**power
@@ -299,10 +474,3 @@ def _profile(step: Floats, seen: Floats, order: int, ratio: Floats) -> tuple[Flo
     logarithm = np.log(variance[SKIPPED - 1 :, ..., 0, 0]).mean(axis=(0, 1))
     size = np.linalg.slogdet(density)[1]
     return axes * (logarithm + 1 + np.log(2 * np.pi)) + size, density
-
-
-def _minimise(cost: Callable[[Floats], Floats], grid: Floats) -> float:
-    """Where a function of one number is least: the best of a grid, refined between neighbours."""
-    best = int(np.argmin(cost(grid)))
-    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-    return golden_section(lambda x: float(cost(np.array([x]))[0]), low, high, TRIES)

@@ -28,8 +28,8 @@ import numpy as np
 from smfeval.align.fit import Alignment
 from smfeval.align.gauge import fit_alignment
 from smfeval.align.projection import fit_weights
+from smfeval.associate import nearest_pairs
 from smfeval.associate.moved import move
-from smfeval.associate.pairing import nearest_pairs
 from smfeval.compare.difference import (
     aligned_claim,
     fitted_freedoms,

@@ -8,8 +8,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
-from smfeval.associate import Pairs
-from smfeval.associate.pairing import match_reference, nearest_pairs
+from smfeval.associate import Pairs, match_reference, nearest_pairs
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats

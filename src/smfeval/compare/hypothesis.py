@@ -25,8 +25,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.gauge import fit_alignment
-from smfeval.associate import nearest
-from smfeval.associate.pairing import match_reference, without_covariance
+from smfeval.associate import match_reference, nearest, without_covariance
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError

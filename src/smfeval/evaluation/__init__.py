@@ -12,9 +12,14 @@ from smfeval.align.fit import Alignment
 from smfeval.align.gauge import alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.align.nuisance import BodyMotion, body_motion
-from smfeval.associate import GapRisk, Pairs
-from smfeval.associate.pairing import check_reference, nearest_pairs, pair_scans
-from smfeval.associate.reference_noise import with_shared_error
+from smfeval.associate import (
+    GapRisk,
+    Pairs,
+    check_reference,
+    nearest_pairs,
+    pair_scans,
+    with_shared_error,
+)
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, judge_space
 from smfeval.evaluation.metrics import gap_risk_of, relative_errors, rotation_deg

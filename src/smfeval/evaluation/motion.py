@@ -14,7 +14,7 @@ from smfeval.align.extent import Extent
 from smfeval.align.joint import Claim, Joint
 from smfeval.align.nuisance import BodyMotion, Nuisance
 from smfeval.align.projection import Gauge
-from smfeval.associate.reference_noise import independent_noise
+from smfeval.associate import independent_noise
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.judge.evidence import usable_rows, why_unusable
 from smfeval.judge.levels import TAIL

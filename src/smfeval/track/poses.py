@@ -82,7 +82,7 @@ class GaussianTrack(Track):
 
     `cross` has the cross-covariances of some pairs of scans, where the estimator tells them.
     `shared` is the part of the covariance that is one error of the whole world, where a reference
-    is taken to have one (`associate.reference_noise`): relative motion does not see it.
+    is taken to have one (`associate.with_shared_error`): relative motion does not see it.
     """
 
     covariance: Floats

@@ -20,7 +20,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.nuisance import MOST, MOST_SCANS, OF_GAUGE, BodyMotion
-from smfeval.associate.pairing import without_covariance
+from smfeval.associate import without_covariance
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.judging import (
