@@ -26,6 +26,13 @@ from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
+LEAST_SPREAD = 1e-9  # so many freedoms that the law is chi-squared, to eight digits
+SWEPT_GAUGES: tuple[AlignmentKind, ...] = (*GAUGES_BY_FREEDOM, "first-pose")
+SWEEP_SCANS = 100_000  # evenly spaced: more would not move a median that a table shows
+OFFSETS_MS = tuple(range(-50, 51, 10))
+CLOCK_STEPS_MS = (-50, -10, 10, 50)  # that studies move a clock by
+FEWEST = 3  # scans that a second difference needs
+
 
 @dataclass(frozen=True)
 class ParticleCounts:
@@ -63,7 +70,6 @@ class ParticleCounts:
         return float(np.median(residuals.likelihood_terms.nees / self.honest_median(residuals)))
 
 
-LEAST_SPREAD = 1e-9  # so many freedoms that the law is chi-squared, to eight digits
 NO_PARTICLES = ParticleCounts(None, None)
 
 
@@ -81,10 +87,6 @@ def share_of_a(residuals: Residuals) -> Floats:
     assert residuals.covariance is not None
     own = np.trace(residuals.covariance, axis1=1, axis2=2)
     return own / np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
-
-
-SWEPT_GAUGES: tuple[AlignmentKind, ...] = (*GAUGES_BY_FREEDOM, "first-pose")
-SWEEP_SCANS = 100_000  # evenly spaced: more would not move a median that a table shows
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,6 @@ def regular_inflation(found: Difference, options: Options, counts: ParticleCount
     return counts.at(scans, scans).inflation(found.residuals(options.space, scans))
 
 
-CLOCK_STEPS_MS = (-50, -10, 10, 50)  # that studies move a clock by
-
-
 @dataclass(frozen=True)
 class Alternative:
     """What is found with one choice made otherwise; `failure` says why nothing is."""
@@ -214,10 +213,6 @@ def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Op
 def clock_name(step_ms: float) -> str:
     """'clock +10 ms'."""
     return f"clock {words.fixed(step_ms, 0, signed=True)} ms"
-
-
-OFFSETS_MS = tuple(range(-50, 51, 10))
-FEWEST = 3  # scans that a second difference needs
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from smfeval.why.causes import DIAGNOSES
 
 TINY = 1e-6  # of an honest median: a NEES below it is as good as zero, and has no logarithm
 UNFITTED = ("none", "first-pose")  # alignments that no scored scan had a say in
-OF_THE_MOTION = ("velocity", "speed", "turn_rate")  # the same whatever the error
 STANDING_M_S = 0.05
 TURNING_RAD_S = 0.02  # a degree per second: below, nothing turns
 REGIME_RATIO = 1.3  # mean of the upper third over that of the rest: less is one regime
@@ -68,13 +67,8 @@ class DiagnosisCase:
 
     def with_error(self, error: Floats, alignment_covariance: Floats | None) -> "DiagnosisCase":
         """The same scans with another error (n, d): a fitted part of that covariance is removed."""
-        changed = replace(
-            self,
-            residuals=replace(self.residuals, error=error),
-            alignment_covariance=alignment_covariance,
-        )
-        vars(changed).update({name: getattr(self, name) for name in OF_THE_MOTION})
-        return changed
+        residuals = replace(self.residuals, error=error)
+        return replace(self, residuals=residuals, alignment_covariance=alignment_covariance)
 
     @property
     def dimension(self) -> int:
@@ -94,12 +88,8 @@ class DiagnosisCase:
     @cached_property
     def covariance(self) -> Floats:
         """Predicted covariance, with the doubt about the alignment. (n, d, d)."""
-        predicted = self.residuals.predicted_covariance
-        return (
-            predicted
-            if self.alignment_covariance is None
-            else predicted + self.alignment_covariance
-        )
+        predicted, more = self.residuals.predicted_covariance, self.alignment_covariance
+        return predicted if more is None else predicted + more
 
     @cached_property
     def honest_median(self) -> Floats:
