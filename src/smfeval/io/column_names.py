@@ -7,7 +7,6 @@ guessing between them could be wrong in silence.
 
 import re
 from dataclasses import dataclass
-from io import BytesIO
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
@@ -154,44 +153,6 @@ def _without_nanoseconds(
     if len(stamps) != 2 or len(bases) != 1 or set(units) != {"s", "ns"}:
         return found, None
     return [each for each in found if each[1] != units["ns"]], units["ns"]
-
-
-def header_names(start: bytes) -> tuple[list[str], str, int]:
-    """Names of the columns, what separates the rows' columns, and how many lines come before them.
-
-    The names are the first row, if no number is in it, or the comment right before the first row
-    if it has as many words as that row; otherwise there are none.
-    """
-    comment, count = "", 0
-    for raw in BytesIO(start):
-        line = raw.decode("utf-8", errors="replace").strip()
-        count += 1
-        if line.startswith("#"):
-            comment = line
-            continue
-        if not line:
-            continue
-        words_of_row, separator = split_row(line)
-        if not any(map(_is_number, words_of_row)):
-            return words_of_row, separator, count
-        named = split_row(comment.lstrip("# "))[0]
-        return named if len(named) == len(words_of_row) else [], separator, count - 1
-    return [], " ", 0
-
-
-def split_row(line: str) -> tuple[list[str], str]:
-    """The cells of a row, and what separates them."""
-    separator = next((each for each in ",;\t" if each in line), " ")
-    cells = line.split() if separator == " " else line.split(separator)
-    return [cell.strip().strip("\"'") for cell in cells], separator
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def names_a_pose(names: list[str]) -> bool:

@@ -21,10 +21,10 @@ from smfeval.io.column_names import (
     STAMP_UNITS,
     ColumnMeanings,
     column_meanings,
-    header_names,
     parse_columns,
 )
 from smfeval.io.convention import CONVENTIONS, from_right, track_of_arrays
+from smfeval.io.formats import header_names
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
     LAST_STAMP,

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.column_names import header_names, names_a_pose, roles_of
+from smfeval.io.column_names import names_a_pose, roles_of
 from smfeval.io.source import (
     FIRST_ROW,
     bare_name,
@@ -64,6 +65,44 @@ class FileHead:
         known = self.has_nanosecond_stamp or len(self.first_row) == 20 or state
         as_tum = roles_of(names)[:8] == TUM_NAMES and len(names) in (8, 29, 44)
         return names_a_pose(names) and not (known or as_tum)
+
+
+def header_names(start: bytes) -> tuple[list[str], str, int]:
+    """Names of the columns, what separates the rows' columns, and how many lines come before them.
+
+    The names are the first row, if no number is in it, or the comment right before the first row
+    if it has as many words as that row; otherwise there are none.
+    """
+    comment, count = "", 0
+    for raw in BytesIO(start):
+        line = raw.decode("utf-8", errors="replace").strip()
+        count += 1
+        if line.startswith("#"):
+            comment = line
+            continue
+        if not line:
+            continue
+        words_of_row, separator = split_row(line)
+        if not any(map(_is_number, words_of_row)):
+            return words_of_row, separator, count
+        named = split_row(comment.lstrip("# "))[0]
+        return named if len(named) == len(words_of_row) else [], separator, count - 1
+    return [], " ", 0
+
+
+def split_row(line: str) -> tuple[list[str], str]:
+    """The cells of a row, and what separates them."""
+    separator = next((each for each in ",;\t" if each in line), " ")
+    cells = line.split() if separator == " " else line.split(separator)
+    return [cell.strip().strip("\"'") for cell in cells], separator
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 TUM_NAMES = ["stamp", "x", "y", "z", "qx", "qy", "qz", "qw"]

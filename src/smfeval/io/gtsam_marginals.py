@@ -60,11 +60,12 @@ def from_gtsam(
     matrices = np.array([pose.rotation().matrix() for pose in poses], dtype=np.float64)
     pose = position, so3.quaternion(matrices)
     own = np.array([marginals.marginalCovariance(key) for key in order], dtype=np.float64)
+    own = (own + np.swapaxes(own, 1, 2)) / 2  # symmetric up to the rounding of a Cholesky factor
     remarks = (f"{skipped} variables that are no Pose3 were left out",) if skipped else ()
     return GaussianTrack(
         stamp,
         *pose,
-        to_right(_symmetric(own), pose, RIGHT, "rotation-first"),
+        to_right(own, pose, RIGHT, "rotation-first"),
         cross=_cross(marginals, order, cross_lags),
         about=About(body, world, gauge, algorithm="gtsam"),
         provenance=Provenance("gtsam", "gtsam values and marginals", TOLD, (), notes, remarks),
@@ -119,11 +120,6 @@ def _in_time(
         when, notes = {key: int(stamps[key]) for key in keys}, ()
     order = sorted(keys, key=when.__getitem__)
     return order, np.array([when[key] for key in order], dtype=np.int64), notes
-
-
-def _symmetric(covariance: Any) -> Any:
-    """Marginals are symmetric up to the rounding of a Cholesky factor."""
-    return (covariance + np.swapaxes(covariance, 1, 2)) / 2
 
 
 def _cross(marginals: Any, keys: list[int], lags: int) -> CrossCovariance | None:

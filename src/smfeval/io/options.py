@@ -49,10 +49,8 @@ OF_ALL_FILES = ("read", "options")
 OF_REFERENCE = ("reference of score", "reference of pair")
 
 
-def _parse_origin(value: object) -> tuple[float, float, float] | None:
+def _parse_origin(value: object) -> tuple[float, float, float]:
     """Latitude, longitude and height from three numbers or `LAT,LON,HEIGHT`."""
-    if value is None:
-        return None
     said: Any = value.replace("_", "?").split(",") if isinstance(value, str) else value
     try:
         latitude, longitude, height = (float(word) for word in said)  # 1_0 is no number to us
@@ -71,7 +69,7 @@ GEODETIC_POSITION = Kind(
 )
 
 
-def _parse_bytes(value: str | int) -> int:
+def _parse_bytes(value: object) -> int:
     """A number of bytes, or a text such as `20GB`."""
     match = re.fullmatch(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kMGT]?B)?", str(value))
     size = float(match["number"]) * BYTE_UNITS[match["unit"] or "B"] if match else 0.0
@@ -85,10 +83,10 @@ LARGEST_LIMIT = 2**62  # bytes, more than there is
 BYTES = Kind('a text such as "20GB"', any_of(is_whole, is_text), _parse_bytes)
 
 
-def _parse_stretch(value: object) -> str | None:
+def _parse_stretch(value: object) -> str:
     """`all`, or the number of a stretch, from 1."""
-    if value is None or value == "all" or re.fullmatch(r"[1-9]\d{0,8}", str(value)):
-        return None if value is None else str(value)
+    if re.fullmatch(r"all|[1-9]\d{0,8}", str(value)):
+        return str(value)
     raise OptionError(f"stretch {value!r} is none; write its number, from 1, or all")
 
 
@@ -106,7 +104,7 @@ def _check_frame(key: str, name: object) -> None:
 class ReadOptions:
     """Decisions about a source. None: as the file, the preset or the format says.
 
-    One rule says who decides (`in_order`): what the user says, then what the file declares, then
+    One rule says who decides (`choose`): what the user says, then what the file declares, then
     the preset, then the format. It has one exception: of the covariance convention the preset
     comes before the file, for files in circulation declare one that their estimator does not have.
     Where somebody is overruled, a note on the track says so and by whom.
@@ -221,15 +219,13 @@ class ReadOptions:
     )
 
     def __post_init__(self) -> None:
-        for name in sidecar_options() & {each.name for each in fields(self)}:
-            self._assign(name, _as_path(name, getattr(self, name)))
-        self._assign("origin", _parse_origin(self.origin))
-        self._assign("stretch", _parse_stretch(self.stretch))
-        self._assign("limit", None if self.limit is None else _parse_bytes(self.limit))
+        parsers = {"origin": _parse_origin, "stretch": _parse_stretch, "limit": _parse_bytes}
+        for name in (*sidecar_options(), *parsers):
+            value = getattr(self, name, None)
+            if value is not None:
+                parsed = parsers[name](value) if name in parsers else _as_path(name, value)
+                object.__setattr__(self, name, parsed)
         check_options(self)
-
-    def _assign(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
 
     @property
     def given_names(self) -> set[str]:
@@ -269,7 +265,8 @@ class WriteOptions:
     origin: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "origin", _parse_origin(self.origin))
+        if self.origin is not None:
+            object.__setattr__(self, "origin", _parse_origin(self.origin))
         for name, known in (("convention", CONVENTION_NAMES), ("order", ORDERS)):
             if getattr(self, name) not in (None, *known):
                 raise unknown_word(name, getattr(self, name), known)
@@ -280,9 +277,9 @@ ALWAYS_USED = frozenset(
 )
 
 
-def _as_path(name: str, value: object) -> Path | None:
+def _as_path(name: str, value: object) -> Path:
     """A file that was named as text, as a URL or as a path."""
-    if value is None or isinstance(value, Path):
+    if isinstance(value, Path):
         return value
     if isinstance(value, str) and value:
         return local_path(value)

@@ -91,7 +91,7 @@ class SquareWriter:
             raise OptionError(f"{self.path}: the recorder is closed; nothing can be appended")
         stamp = self._next_stamp(stamp_ns)
         belief = self._check_belief(stamp, pose, covariance)
-        blocks = self._check_cross(belief, cross or {})
+        blocks = {i: self._check_block(belief, i, (cross or {})[i]) for i in sorted(cross or {})}
 
         values = [*belief.position[0], *belief.rotation[0], *pack_lower(belief.covariance[0])]
         row = " ".join([seconds_text(stamp), *(repr(float(value)) for value in values)])
@@ -100,24 +100,14 @@ class SquareWriter:
         if len(self._recent) > KEPT_SCANS:
             del self._recent[next(iter(self._recent))]
         if blocks:
-            rows = (f"{cross_row(first, stamp, block)}\n" for first, block in blocks.items())
-            self._write_cross("".join(rows))
-
-    def _write_cross(self, rows: str) -> None:
-        """Rows of cross-covariances; the first ones bring their header with them."""
-        header = ""
-        if self._cross_file is None:
-            self._cross_file = self._open(cross_target(self.path))
-            header = cross_header(self._about)
-        self._write(self._cross_file, header + rows)
-
-    def _check_cross(
-        self, belief: GaussianTrack, cross: Mapping[int, ArrayLike]
-    ) -> dict[int, Floats]:
-        """Blocks by the stamp of the earlier scan, each checked together with its two scans."""
-        return {first: self._check_block(belief, first, cross[first]) for first in sorted(cross)}
+            rows = [f"{cross_row(first, stamp, block)}\n" for first, block in blocks.items()]
+            if self._cross_file is None:  # the first rows bring their header with them
+                self._cross_file = self._open(cross_target(self.path))
+                rows.insert(0, cross_header(self._about))
+            self._write(self._cross_file, "".join(rows))
 
     def _check_block(self, belief: GaussianTrack, first: int, block: ArrayLike) -> Floats:
+        """The cross-covariance with an earlier scan, checked together with its two scans."""
         place = f"{self.path}: stamp {seconds_text(int(belief.stamp[0]))}"
         earlier = self._recent.get(first)
         if earlier is None:
@@ -143,7 +133,8 @@ class SquareWriter:
         try:
             file = path.open("ab" if self._overwrite else "xb", buffering=0)
             try:
-                _lock(file)
+                if flock is not None:
+                    flock(file, LOCK_EX | LOCK_NB)
                 file.truncate(0)
             except BaseException:
                 file.close()
@@ -225,9 +216,3 @@ class SquareWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _lock(file: FileIO) -> None:
-    """Take the file for this recorder; raises a BlockingIOError if another one has it."""
-    if flock is not None:
-        flock(file, LOCK_EX | LOCK_NB)

@@ -80,28 +80,15 @@ def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
 
 
 def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:
-    values = evaluation.position.series[rule]
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("info.json", json.dumps(_evo_info(evaluation, rule)))
-        archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
-        for name, array in ({"error_array": values} | _evo_arrays(evaluation)).items():
-            buffer = io.BytesIO()
-            np.save(buffer, array)
-            archive.writestr(f"{name}.npy", buffer.getvalue())
-
-
-def _evo_info(evaluation: Evaluation, rule: str) -> dict[str, str]:
-    name, unit = EVO_METRICS[rule]
-    return {
+    scored, (name, unit) = evaluation.position, EVO_METRICS[rule]
+    values, stamp = scored.series[rule], scored.estimate.stamp
+    info = {
         "title": f"{name} w.r.t. position ({unit})\n(aligned by {evaluation.alignment.kind})",
         "ref_name": evaluation.reference.provenance.name,
         "est_name": evaluation.estimate.provenance.name,
         "label": f"{name} ({unit})",
     }
-
-
-def _statistics(values: Floats) -> dict[str, float]:
-    return {
+    statistics = {
         "rmse": float(np.sqrt(np.mean(values**2))),
         "mean": float(np.mean(values)),
         "median": float(np.median(values)),
@@ -110,17 +97,20 @@ def _statistics(values: Floats) -> dict[str, float]:
         "max": float(np.max(values)),
         "sse": float(np.sum(values**2)),
     }
-
-
-def _evo_arrays(evaluation: Evaluation) -> dict[str, Any]:
-    scored = evaluation.position
-    stamp = scored.estimate.stamp
-    return {
+    arrays = {
+        "error_array": values,
         "timestamps": stamp / NANOSECONDS,
         "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
         "distances_from_start": _travelled_distance(scored.reference.position),
         "distances": _travelled_distance(scored.estimate.position),
     }
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("info.json", json.dumps(info))
+        archive.writestr("stats.json", json.dumps(statistics, allow_nan=False))
+        for key, array in arrays.items():
+            buffer = io.BytesIO()
+            np.save(buffer, array)
+            archive.writestr(f"{key}.npy", buffer.getvalue())
 
 
 def _travelled_distance(position: Floats) -> Floats:

@@ -29,14 +29,22 @@ def read_telemetry_table(path: Path) -> TelemetryTable:
     if not len(frame):
         raise FormatError(f"{path}: a table of telemetry without a row")
     stamp, stamped = _stamps(frame, path)
-    matched, sigma = _numbers(frame, COUNT, path), _sigma(frame, path)
+    matched = _numbers(frame, COUNT, path)
+    noise = _one_of(frame, NOISES, "the noise of a point", path)
+    sigma = _numbers(frame, noise, path)  # of one residual
+    if noise != "sigma_m":
+        with np.errstate(invalid="ignore"):
+            sigma = np.copysign(np.sqrt(np.abs(sigma)), sigma)
     information, normals = _information(frame, path, sigma)
     optional = {name: matrix_of_columns(frame, name, path) for name in ("prior", "posterior")}
     optional |= {
         name: _numbers(frame, name, path) if name in frame.columns else None
         for name in ("residual_rms_m", "innovation_rms_m")
     }
-    good = stamped & _finite([matched, sigma, information, *optional.values()])
+    good = stamped
+    for column in (matched, sigma, information, *optional.values()):
+        if column is not None:
+            good = good & np.isfinite(column.reshape(len(column), -1)).all(axis=1)
     _check_range(path, matched[good], sigma[good])
     order, notes = _order(stamp, good)
     table = TelemetryTable(
@@ -80,14 +88,6 @@ def _stamps(frame: pl.DataFrame, path: Path) -> tuple[Ints, Bools]:
     return whole.astype(np.int64) * NANOSECONDS + rest.astype(np.int64), good
 
 
-def _sigma(frame: pl.DataFrame, path: Path) -> Floats:
-    """Of one residual, from its deviation or its variance. (n,)."""
-    name = _one_of(frame, NOISES, "the noise of a point", path)
-    values = _numbers(frame, name, path)
-    with np.errstate(invalid="ignore"):
-        return values if name == "sigma_m" else np.copysign(np.sqrt(np.abs(values)), values)
-
-
 def _information(
     frame: pl.DataFrame, path: Path, sigma: Floats
 ) -> tuple[Floats | None, Floats | None]:
@@ -106,12 +106,11 @@ def matrix_of_columns(
     frame: pl.DataFrame, name: str, path: Path, letters: str = POSITION
 ) -> Floats | None:
     """A symmetric matrix of columns; None if it has none at all (or, 6 x 6, none of rotation)."""
-    size = len(letters)
-    names = {
-        (i, j): _entry(frame, name, letters[i] + letters[j])
-        for i in range(size)
-        for j in range(i + 1)
-    }
+    size, names = len(letters), dict[tuple[int, int], str | None]()
+    for i in range(size):
+        for j in range(i + 1):  # the lower triangle, or its mirror image
+            both = f"{name}_{letters[i]}{letters[j]}", f"{name}_{letters[j]}{letters[i]}"
+            names[i, j] = next((each for each in both if each in frame.columns), None)
     asked = {at: each for at, each in names.items() if at[0] >= size - 3}  # last rows: the new ones
     if all(each is None for each in asked.values()):
         return None
@@ -125,12 +124,6 @@ def matrix_of_columns(
     for (i, j), each in names.items():
         matrix[:, i, j] = matrix[:, j, i] = _numbers(frame, str(each), path)
     return matrix
-
-
-def _entry(frame: pl.DataFrame, name: str, place: str) -> str | None:
-    """The column of an entry of the lower triangle, or of its mirror image."""
-    both = f"{name}_{place}", f"{name}_{place[::-1]}"
-    return next((each for each in both if each in frame.columns), None)
 
 
 def _one_of(frame: pl.DataFrame, names: tuple[str, str], what: str, path: Path) -> str:
@@ -150,14 +143,6 @@ def _numbers(frame: pl.DataFrame, name: str, path: Path) -> Floats:
     if not (column.dtype.is_numeric() or column.null_count() == len(column)):
         raise FormatError(f"{path}: the column {name} has something that is no number")
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-
-
-def _finite(columns: list[Floats | None]) -> Bools:
-    """Rows in which every number is finite. (n,)."""
-    found = [
-        np.isfinite(each.reshape(len(each), -1)).all(axis=1) for each in columns if each is not None
-    ]
-    return np.logical_and.reduce(found)
 
 
 def _check_range(path: Path, matched: Floats, sigma: Floats) -> None:
