@@ -27,7 +27,7 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.remote import is_url
 from smfeval.show.render import json_text
-from smfeval.show.study import paper, terminal
+from smfeval.show.study import latex, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import (
     listing,
@@ -163,7 +163,7 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
     write_tables(study)
     if chosen.recipe is not None:
         with writing(plan.output / f"{chosen.recipe}.tex") as stream:
-            stream.write(paper.text(study).encode())
+            stream.write(latex.paper_text(study).encode())
     if len(study.failed_runs) + len(study.missing) == len(study.results):
         first = study.failed_runs[0]
         raise FormatError(
@@ -203,7 +203,7 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
     if chosen.recipe is not None:
-        print(paper.text(study), end="")
+        print(latex.paper_text(study), end="")
     elif name != "terminal":
         print(FORMATS[name].text(study), end="")
     elif chosen.verbose or chosen.format:
@@ -222,7 +222,7 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
 def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
     """What CI shows: a case for each run and for each condition on each contender."""
     from smfeval.show.ci import verdict_badge  # noqa: PLC0415  only where asked for
-    from smfeval.show.study.ci import condition_cases, contender_labels, run_cases  # noqa: PLC0415
+    from smfeval.show.study.plans import condition_cases, contender_labels, run_cases  # noqa: PLC0415
 
     held = [
         (str(condition), where, value, value is not None and condition.holds(value))

@@ -13,7 +13,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.show.report import Report, Row, Table
 from smfeval.show.study.layout import Grid, TableCell
-from smfeval.show.study.remarks import Remark, study_title
+from smfeval.show.study.remarks import study_title
 from smfeval.show.study.terminal import STAR, STYLE, headlines
 from smfeval.studies.result import Study
 
@@ -109,7 +109,7 @@ def render_study(study: Study) -> RenderableType:
             _grid_table(grid),
             *_remark_table(grid.remarks),
         ]
-        parts += _remark_table([Remark(f"({mark})", said) for mark, said in grid.footnotes])
+        parts += _remark_table([Row(f"({mark})", said) for mark, said in grid.footnotes])
     return Group(*parts, Text(), *_remark_table(legend))
 
 
@@ -133,7 +133,7 @@ def _cell(cell: TableCell) -> Text:
     return text.append(f" {cell.interval_in(STYLE)}{marks}".rstrip(), style="not bold dim")
 
 
-def _remark_table(remarks: Sequence[Remark]) -> list[RenderableType]:
+def _remark_table(remarks: Sequence[Row]) -> list[RenderableType]:
     table = RichTable.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

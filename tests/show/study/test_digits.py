@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smfeval.show.study.digits import Digits, NumberStyle, round_interval, round_value
+from smfeval.show.study.layout import Digits, NumberStyle, round_interval, round_value
 
 ASCII = NumberStyle(power=lambda e: f" x 10^{e}" if e else "", infinity="inf")
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from smfeval.compare.duels import Column, Section
-from smfeval.show.study.digits import Digits
-from smfeval.show.study.layout import SAME_NOTE, grids
+from smfeval.show.study.layout import SAME_NOTE, Digits, grids
 from smfeval.show.study.remarks import footnote_letter
 from smfeval.studies.result import Study
 from support.study_results import (

@@ -1,7 +1,11 @@
-"""The sections of a study, laid out as grids."""
+"""The sections of a study, laid out as grids: one model of a table, which every format writes.
 
-from collections.abc import Iterable, Iterator, Mapping
+Value and interval have one power of ten and as many digits as count.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import ceil, isfinite, log10
 from statistics import median_low
 from types import MappingProxyType
 
@@ -9,10 +13,9 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, Section
-from smfeval.show.study.digits import Digits, NumberStyle, round_interval, round_value
+from smfeval.show.report import Row
 from smfeval.show.study.remarks import (
     Marks,
-    Remark,
     cell_number,
     footnotes,
     metric_title,
@@ -23,6 +26,93 @@ from smfeval.show.study.remarks import (
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number
 from smfeval.words import printable
+
+DIGITS_BESIDE_INTERVAL = 2  # significant digits, at least
+DIGITS_ALONE = 3  # significant digits without an interval
+MAX_DIGITS = 4  # significant digits, whatever the interval says
+PLAIN_DECADES = range(-2, 3)  # decades that are read without a power of ten: 0.01 to 999
+
+
+@dataclass(frozen=True)
+class Digits:
+    """A number: `text` times ten to the `exponent`."""
+
+    text: str
+    exponent: int = 0
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How a format writes a power of ten (after the digits, 0: nothing) and infinity."""
+
+    power: Callable[[int], str]
+    infinity: str
+
+    def number(self, digits: Digits) -> str:
+        """Digits and power."""
+        return self._digits(digits) + self.power(digits.exponent)
+
+    def interval(self, low: Digits, high: Digits) -> str:
+        """Both ends in brackets, a shared power behind them."""
+        if low.exponent != high.exponent:
+            return f"[{self.number(low)}, {self.number(high)}]"
+        return f"[{self._digits(low)}, {self._digits(high)}]{self.power(low.exponent)}"
+
+    def _digits(self, digits: Digits) -> str:
+        return digits.text.replace("inf", self.infinity)
+
+
+def round_value(value: float) -> Digits:
+    """A number without an interval."""
+    decade = _decade(value, DIGITS_ALONE)
+    return _round_digits(value, _power(decade), DIGITS_ALONE - 1 - decade)
+
+
+def round_interval(value: float, low: float, high: float) -> tuple[Digits, Digits, Digits]:
+    """Value and ends, each as exact as the interval deserves, in the power of ten of the value.
+
+    Where an end would be hard to read in that power, each end has its own. Where the interval
+    reaches to both sides of zero, the larger end gives power and digits: what is small beside it is
+    as good as zero.
+    """
+    reach = max((abs(end) for end in (low, high) if isfinite(end)), default=abs(value))
+    both_signs = low < 0 < high
+    anchor = reach if both_signs or not value or not isfinite(value) else value
+    power, half_width = _power(_decade(anchor)), (high - low) / 2
+    needed = DIGITS_ALONE - 1 - _decade(anchor)
+    if isfinite(half_width) and half_width > 0:  # the last digit is no coarser than half the width
+        needed = min(ceil(-log10(half_width)), MAX_DIGITS - 1 - _decade(anchor))
+    shared = all(
+        _decade(end) - power in PLAIN_DECADES for end in (low, high) if end and isfinite(end)
+    )
+
+    def one(x: float, power: int) -> Digits:
+        size = anchor if both_signs else x
+        return _round_digits(x, power, max(DIGITS_BESIDE_INTERVAL - 1 - _decade(size), needed))
+
+    if shared or both_signs:
+        return one(value, power), one(low, power), one(high, power)
+    return one(value, power), one(low, _power(_decade(low))), one(high, _power(_decade(high)))
+
+
+def _decade(value: float, digits: int = DIGITS_BESIDE_INTERVAL) -> int:
+    """Exponent of the first digit, after rounding: 996 with two digits is 1.0e3."""
+    return int(f"{value:.{digits - 1}e}".partition("e")[2]) if value and isfinite(value) else 0
+
+
+def _power(decade: int) -> int:
+    """The power of ten that is split off: none for numbers that are read with ease."""
+    return 0 if decade in PLAIN_DECADES else decade
+
+
+def _round_digits(value: float, power: int, decimals: int) -> Digits:
+    """Rounded to so many decimals (of the value itself), with the power split off."""
+    if not isfinite(value) or value == 0:
+        return Digits(f"{value + 0.0:.0f}")
+    places = max(0, decimals + power)
+    text = f"{value * 10.0**-power:.{places}f}"
+    return Digits(text.removeprefix("-") if float(text) == 0 else text, power)
+
 
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
@@ -62,6 +152,26 @@ class TableCell:
     number: Number | None  # what the digits are of, in its own unit
     tracks: int  # that the number is the median of
 
+    @classmethod
+    def of(
+        cls,
+        number: Number | None,
+        unit: float,
+        *,
+        bold: bool = False,
+        marks: tuple[str, ...] = (),
+        tracks: int = 0,
+    ) -> "TableCell":
+        """The number, if it is one, over the shown unit."""
+        if number is None or np.isnan(number.value):
+            return cls(None, None, None, bold=False, marks=marks, number=None, tracks=0)
+        if number.low is None or number.high is None:
+            value, low, high = round_value(number.value / unit), None, None
+        else:
+            ends = number.value / unit, number.low / unit, number.high / unit
+            value, low, high = round_interval(*ends)
+        return cls(value, low, high, bold, marks, number, tracks)
+
     def value_in(self, style: NumberStyle) -> str:
         """The value, or a dash."""
         return DASH if self.value is None else style.number(self.value)
@@ -98,13 +208,17 @@ class Grid:
     columns: tuple[ColumnHead, ...]
     rows: tuple[TableRow, ...]
     footnotes: tuple[tuple[str, str], ...]  # (letter, sentence)
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Row, ...]
 
     @property
-    def remarks_below(self) -> tuple[Remark, ...]:
+    def marked(self) -> tuple[Row, ...]:
+        """Footnotes after their letters."""
+        return tuple(Row(f"({mark})", sentence) for mark, sentence in self.footnotes)
+
+    @property
+    def remarks_below(self) -> tuple[Row, ...]:
         """What stands below the table: footnotes, then remarks."""
-        marked = (Remark(f"({mark})", sentence) for mark, sentence in self.footnotes)
-        return (*marked, *self.remarks)
+        return (*self.marked, *self.remarks)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -149,16 +263,15 @@ Scale = tuple[float, str]  # the shown unit, in the unit of the number; its name
 def grids(study: Study) -> tuple[Grid, ...]:
     """All tables, those of pairs last; a metric has the same unit in all tables of its kind."""
     scales, pair_scales = _scales(study.sections), _scales(study.pair_sections)
-    baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
-    said, pairs_said = shared_notes(study.sections), shared_notes(study.pair_sections)
+    common, pairs_common = shared_notes(study.sections), shared_notes(study.pair_sections)
     used = gauges(study)
     return (
         *(
-            _grid(each, "estimator", scales, baselines, said, used=used)
+            _grid(study, each, "estimator", scales, common, used=used)
             for each in _distinct_sections(study)
         ),
-        *(_grid(each, "pair", pair_scales, set(), pairs_said) for each in study.pair_sections),
-        *(_grid(each, "belief", _scales([each]), baselines, ()) for each in study.sensitivity),
+        *(_grid(study, each, "pair", pair_scales, pairs_common) for each in study.pair_sections),
+        *(_grid(study, each, "belief", _scales([each]), ()) for each in study.sensitivity),
     )
 
 
@@ -178,44 +291,39 @@ def whole_grids(study: Study, *, pairs: bool = False) -> dict[str, Grid]:
         for each in (study.pair_sections if pairs else study.sections)
         if pairs or not each.converged_only
     ]
-    scales = _scales(sections)
-    baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
-    of = "pair" if pairs else "estimator"
-    return {each.group: _grid(each, of, scales, baselines, ()) for each in sections}
+    scales, of = _scales(sections), "pair" if pairs else "estimator"
+    return {each.group: _grid(study, each, of, scales, ()) for each in sections}
 
 
 def _grid(
+    study: Study,
     section: Section,
     of: str,
     scales: dict[str, Scale],
-    baselines: set[str],
-    said: tuple[str, ...],
+    common_notes: tuple[str, ...],
     *,
     used: Mapping[str, str] = MappingProxyType({}),
 ) -> Grid:
-    cells = _cells_by_row(section.columns)
+    """One section, without notes that all have; `used` are the gauges of its rows."""
+    by_column = [{cell.estimator: cell for cell in column.cells} for column in section.columns]
+    names = dict.fromkeys(name for column in by_column for name in column)
+    cells = {name: [column.get(name) for column in by_column] for name in names}
     notes = footnotes(list(cells.values()), section.tracks)
-    units = [scales[column.metric] for column in section.columns]
-    lost = {name: diverged for name, diverged, _ in section.diverged}
-    diverged = {name: f"{lost} of {scored}" for name, lost, scored in section.diverged}
+    counts = {name: (diverged, scored) for name, diverged, scored in section.diverged}
+    baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
 
-    def row(at: int, name: str) -> TableRow:
-        entries = zip(cells[name], units, notes.cells[at], strict=True)
-        baseline = name in baselines
-        shown = tuple(
-            cell
-            for entry, column in zip(entries, section.columns, strict=True)
-            for cell in _table_cells(*entry, column, contender=not baseline)
-        )
-        return TableRow(
-            printable(name),
-            baseline,
-            diverged.get(name, ""),
-            lost.get(name, 0),
-            notes.rows[at],
-            shown,
-            used.get(name, ""),
-        )
+    rows = []
+    for at, name in enumerate(cells):
+        baseline = of != "pair" and name in baselines
+        shown: list[TableCell] = []
+        for column, cell, marks in zip(section.columns, cells[name], notes.cells[at], strict=True):
+            unit = scales[column.metric][0]
+            shown += _table_cells(cell, unit, marks, column, contender=not baseline)
+        diverged = "{} of {}".format(*counts[name]) if name in counts else ""
+        lost = counts.get(name, (0, 0))[0]
+        gauge = used.get(name, "")
+        marks, title = notes.rows[at], printable(name)
+        rows.append(TableRow(title, baseline, diverged, lost, marks, tuple(shown), gauge))
 
     return Grid(
         title=section_title(section, of),
@@ -225,11 +333,11 @@ def _grid(
             for c in section.columns
             for shared_tracks in ((None,) if c.shared_tracks is None else (None, c.shared_tracks))
         ),
-        rows=tuple(row(at, name) for at, name in enumerate(cells)),
+        rows=tuple(rows),
         footnotes=tuple((mark, printable(sentence)) for mark, sentence in notes.listed),
         remarks=(
-            *section_remarks(section, without=said),
-            *(Remark("note", printable(sentence)) for sentence in notes.common),
+            *section_remarks(section, without=common_notes),
+            *(Row("note", printable(sentence)) for sentence in notes.common),
         ),
     )
 
@@ -246,45 +354,23 @@ def _distinct_sections(study: Study) -> Iterator[Section]:
             yield replace(each, notes=(*each.notes, SAME_NOTE))
 
 
-def _cells_by_row(columns: tuple[Column, ...]) -> dict[str, list[MetricCell | None]]:
-    """Cells by estimator, in the order of the columns; None where a column has no such cell."""
-    by_column = [{cell.estimator: cell for cell in column.cells} for column in columns]
-    names = dict.fromkeys(name for column in by_column for name in column)
-    return {name: [column.get(name) for column in by_column] for name in names}
-
-
 def _table_cells(
-    cell: MetricCell | None, scale: Scale, marks: Marks, column: Column, *, contender: bool
+    cell: MetricCell | None, unit: float, marks: Marks, column: Column, *, contender: bool
 ) -> tuple[TableCell, ...]:
     """The median over all its tracks, and where they differ that over shared ones.
 
     Then the best is marked there: tests are made on shared tracks.
     """
-    own = _table_cell(cell, scale, marks, contender=contender)
+    if cell is None:
+        own = other = TableCell.of(None, unit)
+        own = replace(own, marks=marks)
+        return (own,) if column.shared_tracks is None else (own, other)
+    best = cell.best and contender
+    own = TableCell.of(cell.median, unit, bold=best, marks=marks, tracks=len(cell.values))
     if column.shared_tracks is None:
         return (own,)
-    number = None if cell is None else cell.shared
-    if cell is None or number is None or np.isnan(number.value):
-        return own, TableCell(None, None, None, bold=False, marks=(), number=None, tracks=0)
-    digits = _digits(number, scale[0])
-    other = TableCell(*digits, own.bold, (), number, column.shared_tracks)
-    return replace(own, bold=False), other
-
-
-def _table_cell(
-    cell: MetricCell | None, scale: Scale, marks: Marks, *, contender: bool
-) -> TableCell:
-    number = cell_number(cell)
-    if cell is None or number is None:
-        return TableCell(None, None, None, bold=False, marks=marks, number=None, tracks=0)
-    digits = _digits(number, scale[0])
-    return TableCell(*digits, cell.best and contender, marks, number, len(cell.values))
-
-
-def _digits(number: Number, unit: float) -> tuple[Digits, Digits | None, Digits | None]:
-    if number.low is None or number.high is None:
-        return round_value(number.value / unit), None, None
-    return round_interval(number.value / unit, number.low / unit, number.high / unit)
+    other = TableCell.of(cell.shared, unit, bold=own.bold, tracks=column.shared_tracks)
+    return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 
 def _scales(sections: Iterable[Section]) -> dict[str, Scale]:

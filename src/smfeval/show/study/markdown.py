@@ -1,8 +1,8 @@
 """Tables in Markdown, as GitHub shows them."""
 
-from smfeval.show.study.digits import NumberStyle
-from smfeval.show.study.layout import Grid, TableCell, TableRow, grids
-from smfeval.show.study.remarks import BEST_MEANING, Remark, meaning, study_remarks, study_title
+from smfeval.show.report import Row
+from smfeval.show.study.layout import Grid, NumberStyle, grids
+from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
 from smfeval.studies.result import Study
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -33,28 +33,23 @@ def table(grid: Grid) -> str:
     """One grid under its heading."""
     heads = [grid.of, *grid.facts, *(escape_markdown(str(head)) for head in grid.columns)]
     rule = ["---", *["---:"] * (len(heads) - 1)]
-    body = [_line(heads), _line(rule), *(_row(row, grid) for row in grid.rows)]
-    below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
-    parts = [f"### {escape_markdown(grid.title)}", "\n".join(body), _list((*below, *grid.remarks))]
+    body = [_line(heads), _line(rule)]
+    for row in grid.rows:
+        cells = [f"{escape_markdown(str(row))}{_marks(row.marks)}", *grid.facts_of(row)]
+        for cell in row.cells:
+            value, interval = cell.value_in(STYLE), cell.interval_in(STYLE)
+            value = f"**{value}**" if cell.bold else value
+            cells.append(f"{value} {interval}".strip() + _marks(cell.marks))
+        body.append(_line(cells))
+    parts = [f"### {escape_markdown(grid.title)}", "\n".join(body), _list(grid.remarks_below)]
     return "\n\n".join(part for part in parts if part)
-
-
-def _row(row: TableRow, grid: Grid) -> str:
-    name = f"{escape_markdown(str(row))}{_marks(row.marks)}"
-    return _line([name, *grid.facts_of(row), *map(_cell, row.cells)])
-
-
-def _cell(cell: TableCell) -> str:
-    value, interval = cell.value_in(STYLE), cell.interval_in(STYLE)
-    value = f"**{value}**" if cell.bold else value
-    return f"{value} {interval}".strip() + _marks(cell.marks)
 
 
 def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _list(remarks: tuple[Remark, ...]) -> str:
+def _list(remarks: tuple[Row, ...]) -> str:
     return "\n".join(f"- *{each.label}* {escape_markdown(each.text)}" for each in remarks)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
-from smfeval.compare.pooled import PooledK
+from smfeval.show.report import Row
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
@@ -88,39 +88,32 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
             if duel.further_tracks is not None and not duel.beaten:
                 by_tracks = metrics.setdefault(words.join(sorted((duel.best, duel.other))), {})
                 by_tracks.setdefault(duel.further_tracks, []).append(metric_title(column.metric))
-    return tuple(
-        f"{pair}: {_further_tracks_text(by_tracks)}" for pair, by_tracks in metrics.items()
-    )
-
-
-def _further_tracks_text(metrics: dict[int, list[str]]) -> str:
-    (tracks, titles), *others = metrics.items()
-    first = (
-        f"about {words.count(tracks, 'further track')} would separate them in {words.join(titles)}"
-    )
-    return "; ".join(
-        [first, *(f"{words.count(tracks)} in {words.join(titles)}" for tracks, titles in others)]
-    )
+    lines = []
+    for pair, by_tracks in metrics.items():
+        (tracks, titles), *others = by_tracks.items()
+        further = words.count(tracks, "further track")
+        parts = [f"about {further} would separate them in {words.join(titles)}"]
+        parts += [f"{words.count(tracks)} in {words.join(titles)}" for tracks, titles in others]
+        lines.append(f"{pair}: {'; '.join(parts)}")
+    return tuple(lines)
 
 
 def verdict_lines(section: Section) -> RemarkTexts:
-    """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out."""
-    return (
-        *(f"{each.estimator}: {each.sentence}" for each in section.pooled),
-        *_not_pooled(section.pooled),
-    )
+    """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out.
 
-
-def _not_pooled(pooled: Iterable[PooledK]) -> RemarkTexts:
-    """'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason."""
+    'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason.
+    """
     reasons: dict[str, list[str]] = {}
-    for each in pooled:
+    for each in section.pooled:
         for reason, tracks in each.left_out:
             often = f"{words.count(len(tracks))} of {words.count(each.judged)}"
             reasons.setdefault(reason, []).append(f"{each.estimator} ({often})")
-    return tuple(
-        f"no k to pool on tracks of {words.join(names)}: {reason}"
-        for reason, names in reasons.items()
+    return (
+        *(f"{each.estimator}: {each.sentence}" for each in section.pooled),
+        *(
+            f"no k to pool on tracks of {words.join(names)}: {reason}"
+            for reason, names in reasons.items()
+        ),
     )
 
 
@@ -172,15 +165,7 @@ MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
 
-@dataclass(frozen=True)
-class Remark:
-    """A sentence and its kind."""
-
-    label: str
-    text: str
-
-
-def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Remark, ...]:
+def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Row, ...]:
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
@@ -194,7 +179,7 @@ def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Rem
             *unmarked_reasons(columns),
         ),
     }
-    return tuple(Remark(label, printable(text)) for label, texts in said.items() for text in texts)
+    return tuple(Row(label, printable(text)) for label, texts in said.items() for text in texts)
 
 
 def section_notes(section: Section) -> RemarkTexts:
@@ -209,24 +194,24 @@ def shared_notes(sections: tuple[Section, ...]) -> RemarkTexts:
     return tuple(n for n in first if all(n in other for other in others)) if others else ()
 
 
-def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Remark, ...]:
+def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Row, ...]:
     """One sentence for each run that failed; the rest is counted. Runs without a file: `gaps`."""
     every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.failed_pairs)
     listed = [
-        Remark("failed", printable(f"{run_name(each)}: {each.failure}")) for each in every[:limit]
+        Row("failed", printable(f"{run_name(each)}: {each.failure}")) for each in every[:limit]
     ]
     rest = len(every) - len(listed)
-    return tuple([*listed, Remark("failed", f"and {words.count(rest)} more")] if rest else listed)
+    return tuple([*listed, Row("failed", f"and {words.count(rest)} more")] if rest else listed)
 
 
-def missing_files(study: Study) -> tuple[Remark, ...]:
+def missing_files(study: Study) -> tuple[Row, ...]:
     """One line for each estimator without a file on some tracks: 'B, on 2 of 12 tracks: x, y'."""
     tracks: dict[str, list[str]] = {}
     for each in study.missing:
         tracks.setdefault(each.estimator, []).append(each.track)
     total = len(study.plan.tracks)
     return tuple(
-        Remark("no file", printable(f"{name}, on {format_tracks(names, total)}"))
+        Row("no file", printable(f"{name}, on {format_tracks(names, total)}"))
         for name, names in tracks.items()
     )
 
@@ -237,12 +222,12 @@ def format_tracks(tracks: list[str], total: int) -> str:
     return f"{words.count_of(len(tracks), total, 'track')}: {listed}"
 
 
-def unscored_runs(study: Study) -> tuple[Remark, ...]:
+def unscored_runs(study: Study) -> tuple[Row, ...]:
     """Runs that were not scored."""
     return (*failures(study), *missing_files(study))
 
 
-def doubt_lines(study: Study) -> tuple[Remark, ...]:
+def doubt_lines(study: Study) -> tuple[Row, ...]:
     """'A (2 of 12 tracks: x, y): what looks wrong', in the numbers of the first of them."""
     tracks: dict[tuple[str, str], dict[str, str]] = {}  # by estimator and kind of doubt
     for each in study.results:
@@ -250,7 +235,7 @@ def doubt_lines(study: Study) -> tuple[Remark, ...]:
             tracks.setdefault((each.estimator, kind), {}).setdefault(each.track, sentence)
     total = len(study.plan.tracks)
     return tuple(
-        Remark(
+        Row(
             "doubt",
             printable(f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"),
         )
@@ -258,19 +243,19 @@ def doubt_lines(study: Study) -> tuple[Remark, ...]:
     )
 
 
-def monte_carlo_lines(study: Study) -> tuple[Remark, ...]:
+def monte_carlo_lines(study: Study) -> tuple[Row, ...]:
     """A line for each estimator on each track that has enough repeats."""
-    return tuple(Remark("repeats", printable(each.sentence)) for each in study.monte_carlo)
+    return tuple(Row("repeats", printable(each.sentence)) for each in study.monte_carlo)
 
 
-def study_remarks(study: Study) -> tuple[Remark, ...]:
+def study_remarks(study: Study) -> tuple[Row, ...]:
     """Of the whole study: repeats, what holds for all tables, notes, failures and gaps."""
     common = (*shared_notes(study.sections), *shared_notes(study.pair_sections))
     notes = dict.fromkeys((*common, *study.notes))
     return (
         *monte_carlo_lines(study),
         *doubt_lines(study),
-        *(Remark("note", printable(note)) for note in notes),
+        *(Row("note", printable(note)) for note in notes),
         *unscored_runs(study),
     )
 

@@ -1,13 +1,13 @@
 """Tables as plain text, for a terminal or a pipe."""
 
+from collections.abc import Sequence
 from functools import partial
 from textwrap import wrap
 
-from smfeval.show.study.digits import NumberStyle
-from smfeval.show.study.layout import Grid, TableCell, column_blocks, grids
+from smfeval.show.report import Row
+from smfeval.show.study.layout import Grid, NumberStyle, TableCell, column_blocks, grids
 from smfeval.show.study.remarks import (
     BEST_MEANING,
-    Remark,
     doubt_lines,
     meaning,
     monte_carlo_lines,
@@ -38,36 +38,35 @@ def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool 
 
     A `brief` text has the headline metrics, notes on the study, and what was not scored only.
     """
-    tables, legend = headlines(study) if brief else _all_tables(study)
+    if brief:
+        tables, legend = headlines(study)
+    else:
+        tables = grids(study)
+        legend = [*_legend(study, tables), *study_remarks(study)]
     parts = [study_title(study), *(table(grid, colour=colour, width=width) for grid in tables)]
     return "\n\n".join([*parts, _format_remarks(legend, 0, width)]) + "\n"
 
 
-def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
+def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Row]]:
     """The tables with the metrics that matter first, and their legend."""
     whole = len(study.sensitivity)  # that was asked for
     tables = grids(study)
     first, last = tables[: len(tables) - whole], tables[len(tables) - whole :]
     tables = (*(grid.brief(HEADLINES) for grid in first), *last)
-    notes = [Remark("note", printable(note)) for note in study.notes]
+    notes = [Row("note", printable(note)) for note in study.notes]
     return tables, [
         *_legend(study, tables),
         *monte_carlo_lines(study),
         *doubt_lines(study),
         *notes,
         *unscored_runs(study),
-        Remark("more", MORE_HINT),
+        Row("more", MORE_HINT),
     ]
 
 
-def _all_tables(study: Study) -> tuple[tuple[Grid, ...], list[Remark]]:
-    tables = grids(study)
-    return tables, [*_legend(study, tables), *study_remarks(study)]
-
-
-def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Remark]:
-    starred = [Remark(STAR, BEST_MEANING)] if any(grid.bold for grid in tables) else []
-    return [Remark("[]", meaning(study)), *starred]
+def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Row]:
+    starred = [Row(STAR, BEST_MEANING)] if any(grid.bold for grid in tables) else []
+    return [Row("[]", meaning(study)), *starred]
 
 
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -81,14 +80,12 @@ def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
     ]
     widths = [len(lane[0]) + len(GAP) for lane in lanes]
     split = column_blocks(len(names[0]) + 2, widths, limit=width)
-    parts = ["\n".join(_table_lines([names, *(lanes[at] for at in block)])) for block in split]
-    below = [Remark(f"({mark})", sentence) for mark, sentence in grid.footnotes]
-    said = _format_remarks([*below, *grid.remarks], 2, width)
-    return "\n".join([grid.title, "\n\n".join(parts), *([said] if said else [])])
-
-
-def _table_lines(lanes: list[ColumnLines]) -> list[str]:
-    return [f"  {GAP.join(cells).rstrip()}" for cells in zip(*lanes, strict=True)]
+    parts = []
+    for block in split:
+        rows = zip(names, *(lanes[at] for at in block), strict=True)
+        parts.append("\n".join(f"  {GAP.join(cells).rstrip()}" for cells in rows))
+    below = _format_remarks(grid.remarks_below, 2, width)
+    return "\n".join([grid.title, "\n\n".join(parts), *([below] if below else [])])
 
 
 def _column_lines(head: str, cells: list[TableCell], *, colour: bool) -> ColumnLines:
@@ -120,7 +117,7 @@ def _marks(marks: tuple[str, ...]) -> str:
     return f" ({','.join(marks)})" if marks else ""
 
 
-def _format_remarks(remarks: list[Remark], indent: int, width: int) -> str:
+def _format_remarks(remarks: Sequence[Row], indent: int, width: int) -> str:
     """Label and sentence in two columns; long sentences are continued below themselves."""
     wide = max((len(each.label) for each in remarks), default=0)
     lines, last = [], None
