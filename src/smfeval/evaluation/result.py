@@ -221,16 +221,22 @@ class Evaluation(Result):
     def all_notes(self) -> tuple[str, ...]:
         """Notes of both tracks and of the evaluation, in that order."""
         tracks = (("estimate", self.estimate), ("reference", self.reference))
-        told = [f"{who}: {note}" for who, track in tracks for note in _notes(track)]
-        for who, track in tracks:
-            told += [
-                f"{who}: {left.count} rows left out: {left.reason} (first: {left.first})"
-                for left in track.provenance.dropped
-            ]
+        notes = [f"{who}: {note}" for who, track in tracks for note in _notes(track)]
+        brackets = [self.intervals_note] if self.intervals_note else []
+        return (*notes, *self.omissions, *brackets, *self.notes)
+
+    @property
+    def omissions(self) -> tuple[str, ...]:
+        """Rows of both files and scans that were left out, counted."""
+        tracks = (("estimate", self.estimate), ("reference", self.reference))
+        rows = [
+            f"{who}: {left.count} rows left out: {left.reason} (first: {left.first})"
+            for who, track in tracks
+            for left in track.provenance.dropped
+        ]
         if self.position.singular:
-            told.append(f"{self.position.singular} scans left out: singular covariance")
-        told += [self.intervals_note] if self.intervals_note else []
-        return (*told, *self.notes)
+            rows.append(f"{self.position.singular} scans left out: singular covariance")
+        return tuple(rows)
 
     @property
     def intervals_note(self) -> str | None:

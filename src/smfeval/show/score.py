@@ -247,7 +247,7 @@ def note_rows(evaluation: Evaluation) -> list[Row]:
     tracks = (("estimate", evaluation.estimate), ("reference", evaluation.reference))
     remarks = [f"{who}: {text}" for who, track in tracks for text in track.provenance.remarks]
     notes = _other_notes(evaluation)
-    notes.sort(key=lambda note: ("left out" not in note, note in remarks))
+    notes.sort(key=lambda note: (note not in evaluation.omissions, note in remarks))
     if not notes:
         return []
     shown = notes[:1]
