@@ -45,7 +45,7 @@ def plot(subject: Drawable, name: str | None = None) -> "Figure":
         raise OptionError(
             f"{subject.name}: a saved result has no scans to draw; evaluate its files again"
         )
-    from smfeval.show.figures.notebook import figure_of  # noqa: PLC0415  matplotlib is slow
+    from smfeval.show.figures.gallery import figure_of  # noqa: PLC0415  matplotlib is slow
 
     return figure_of(subject, name)
 

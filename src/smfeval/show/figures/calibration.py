@@ -15,13 +15,11 @@ from smfeval.show.figures.style import (
     colour,
     draw_series,
     estimator_names,
-    legend_above,
+    finish,
     line_style,
-    set_log_ticks,
 )
 from smfeval.show.series import (
     LEVELS,
-    CoverageCurve,
     Evaluations,
     coverage_curve,
     estimate_name,
@@ -46,27 +44,19 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         curve = coverage_curve(each)
         nominal = np.concatenate([[0.0], LEVELS, [1.0]])
-        held_share = np.concatenate([[0.0], curve.share, [1.0]])
-        legend = f"{name}{_band_note(each, curve)}"
-        axes.plot(nominal, held_share, **line_style(number), label=legend)
-        if not np.isnan(curve.low).all():
+        inside = np.concatenate([[0.0], curve.share, [1.0]])
+        banded = not np.isnan(curve.low).all()
+        note = ""  # how many levels have no interval of their own
+        if each.options.intervals.method is not None and not banded:
+            note = " (no interval)"
+        elif each.options.intervals.method is not None and curve.borrowed:
+            note = f" (interval of neighbours at {curve.borrowed} of {len(LEVELS)} levels)"
+        axes.plot(nominal, inside, **line_style(number), label=f"{name}{note}")
+        if banded:
             ends = np.concatenate([[0.0], curve.low, [1.0]]), np.concatenate([[0], curve.high, [1]])
             axes.fill_between(nominal, *ends, color=colour(number), alpha=0.2, lw=0)
     axes.set(xlim=AXIS_LIMITS, ylim=AXIS_LIMITS, aspect="equal")
-    axes.set_xlabel("nominal level")
-    axes.set_ylabel("share of scans inside")
-    legend_above(axes)
-
-
-def _band_note(evaluation: Evaluation, curve: CoverageCurve) -> str:
-    """How many levels have no interval of their own; '' where none was asked for."""
-    if evaluation.options.intervals.method is None:
-        return ""
-    if np.isnan(curve.low).all():
-        return " (no interval)"
-    if not curve.borrowed:
-        return ""
-    return f" (interval of neighbours at {curve.borrowed} of {len(LEVELS)} levels)"
+    finish(axes, "nominal level", "share of scans inside")
 
 
 BINS = 20
@@ -96,9 +86,7 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     axes.set_xlim(0, 1)
     particles = found.position.residuals.ensemble is not None
     what = "rank of the reference among the particles" if particles else PIT_WORDS
-    axes.set_xlabel(what)
-    axes.set_ylabel("density")
-    legend_above(axes)
+    finish(axes, what, "density")
 
 
 def independent_scans(evaluation: Evaluation) -> float | None:
@@ -129,7 +117,11 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     of d/2; sharpness is only worth having as long as consistency does not pay for it.
     """
     above, below = axes
-    kept = _numbered_gaussians(evaluations)
+    beliefs = numbered_beliefs(evaluations)
+    kept = {at: each for at, each in beliefs.items() if has_log_parts(each)}
+    if not kept:
+        name = estimate_name(next(iter(beliefs.values())))
+        raise SeriesError(f"{name} has particles; only the log score of a Gaussian splits in two")
     found = list(kept.values())
     start = origin_ns(found)
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
@@ -139,33 +131,14 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
         legend = f"{name} (means {words.join(words.number(float(p.mean())) for p in parts)} nat)"
         draw_series(above, time, first, **line_style(number), lw=0.8, label=legend)
         draw_series(below, time, second, **line_style(number), lw=0.8)
-    _draw_honest_mean(above, found)
-    above.set_yscale("log")
-    set_log_ticks(above.yaxis)
-    above.set_ylabel("consistency (nat)")
-    below.set_ylabel("sharpness (nat)")
-    below.set_xlabel("time (s)")
-    below.margins(x=0.01)
-    legend_above(above)
-
-
-def _draw_honest_mean(axes: Axes, found: list[Evaluation]) -> None:
     for d in np.unique([each.position.residuals.dimension for each in found]):
         legend = f"if honest: mean {words.exact(d / 2)} nat"
-        axes.axhline(d / 2, color=HONEST_GREY, ls="--", label=legend)
+        above.axhline(d / 2, color=HONEST_GREY, ls="--", label=legend)
+    below.margins(x=0.01)
+    finish(above, "", "consistency (nat)", log="y")
+    finish(below, "time (s)", "sharpness (nat)")
 
 
 def has_log_parts(evaluation: Evaluation) -> bool:
     """Whether the log score has two parts: that of particles has not."""
     return evaluation.position.residuals.ensemble is None
-
-
-def _numbered_gaussians(evaluations: Evaluations) -> dict[int, Evaluation]:
-    found = numbered_beliefs(evaluations)
-    kept = {at: each for at, each in found.items() if has_log_parts(each)}
-    if not kept:
-        first = next(iter(found.values()))
-        raise SeriesError(
-            f"{estimate_name(first)} has particles; only the log score of a Gaussian splits in two"
-        )
-    return kept

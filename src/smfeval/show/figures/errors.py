@@ -22,9 +22,9 @@ from smfeval.show.figures.style import (
     error_label,
     escape_name,
     estimator_names,
+    finish,
     legend_above,
     line_style,
-    set_log_ticks,
 )
 from smfeval.show.series import (
     Evaluations,
@@ -55,7 +55,7 @@ def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> No
     """
     panels = [axes] if isinstance(axes, Axes) else list(axes)
     found = evaluation_list(evaluations)
-    numbered_beliefs(found)
+    first = min(numbered_beliefs(found))  # the panel whose legend names the bands
     if len(panels) not in (1, len(found)):
         raise OptionError(f"{len(panels)} axes to draw on; {len(found)} estimates need one or each")
     drawn = [_error_curves(each, origin_ns(found)) for each in found]
@@ -67,14 +67,12 @@ def error_and_sigma(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> No
         panel = panels[number % len(panels)]
         _draw_error(panel, each, name, number)
         if len(panels) == len(found):
-            _draw_bands(panel, each, floor, named=number == _first_belief(found))
+            _draw_bands(panel, each, floor, named=number == first)
         else:
             _draw_sigma(panel, each, name, number)
     for panel in panels:
-        _set_log_scale(panel, floor, top)
-        panel.set_ylabel(error_label(found[0]))
-        legend_above(panel)
-    panels[-1].set_xlabel("time (s)")
+        x = "time (s)" if panel is panels[-1] else ""
+        _finish_log(panel, x, error_label(found[0]), floor, top)
 
 
 def error_panels(evaluations: Evaluations) -> int:
@@ -108,15 +106,8 @@ def rotation_error(axes: Axes, evaluation: Evaluation) -> None:
     floor = MARGIN * _smallest_positive(*drawn[1:])
     _draw_error(axes, drawn, estimator_names([evaluation])[0], 0)
     _draw_bands(axes, drawn, floor, named=True)
-    _set_log_scale(axes, floor, _largest_value(drawn) / MARGIN or 10 * floor)
-    axes.set_ylabel("rotation error (deg)")
-    axes.set_xlabel("time (s)")
-    legend_above(axes)
-
-
-def _first_belief(found: list[Evaluation]) -> int:
-    """The panel whose legend names the bands."""
-    return next(number for number, each in enumerate(found) if has_belief(each))
+    top = _largest_value(drawn) / MARGIN or 10 * floor
+    _finish_log(axes, "time (s)", "rotation error (deg)", floor, top)
 
 
 def _draw_error(axes: Axes, drawn: ErrorCurves, name: str, number: int) -> None:
@@ -145,11 +136,10 @@ def _draw_bands(axes: Axes, drawn: ErrorCurves, floor: float, *, named: bool) ->
             low = times * each
 
 
-def _set_log_scale(axes: Axes, floor: float, top: float) -> None:
-    axes.set_yscale("log")  # at last: until there are bands, errors of zero have no place on it
+def _finish_log(axes: Axes, x: str, y: str, floor: float, top: float) -> None:
     axes.set_ylim(floor, top)
     axes.margins(x=0.01)
-    set_log_ticks(axes.yaxis)
+    finish(axes, x, y, log="y")
 
 
 def _largest_value(drawn: ErrorCurves) -> float:
@@ -201,12 +191,7 @@ def reported_sigma(axes: Axes, track: AnyTrack) -> None:
     name = escape_name(words.stem(track.provenance.name))
     draw_series(axes, time, upper, color=colour(0), label=f"{name}: least certain direction")
     draw_series(axes, time, lower, color=colour(0), ls="--", label="most certain direction")
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("reported position sigma (m)")
-    if least.min() > 0:
-        axes.set_yscale("log")
-        set_log_ticks(axes.yaxis)
-    legend_above(axes)
+    finish(axes, "time (s)", "reported position sigma (m)", log="y" if least.min() > 0 else "")
 
 
 def extreme_sigmas(track: AnyTrack) -> tuple[Floats, Floats]:
@@ -245,9 +230,7 @@ def divergence(axes: Axes, evaluation: Evaluation) -> None:
     _mark_divergence(axes, (stamp - stamp[0]) / NANOSECONDS, error, outside)
     axes.set_ylim(bottom=0)
     axes.margins(x=0.01)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel(error_label(found))
-    legend_above(axes)
+    finish(axes, "time (s)", error_label(found))
 
 
 FEW_OUTSIDE, NEARLY_ALL = 0.2, 0.9  # shares of scans outside before and after a divergence

@@ -1,10 +1,10 @@
-"""All figures of an evaluation or a comparison, and why some of them cannot be, or not whole."""
+"""All figures of a result, and why some cannot be, or not whole; or one of them by its name."""
 
 import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from smfeval import words
+from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
 from smfeval.compare.duels import Column, Ranks
 from smfeval.compare.slopes import Line
@@ -21,6 +22,8 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
 from smfeval.maths.arrays import Floats
+from smfeval.results import Drawable
+from smfeval.schema import suggest_word
 from smfeval.show.figures.calibration import has_log_parts
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
@@ -29,7 +32,7 @@ from smfeval.show.series import Evaluations, estimate_name, has_belief
 from smfeval.show.sweep import knob_lines
 from smfeval.studies.result import Study
 from smfeval.summarise.numbers import NUMBERS
-from smfeval.track import AnyTrack
+from smfeval.track import AnyTrack, Beliefs
 
 BELIEF_FIGURES = ("nees", "coverage", "log")  # shared figures that plain poses have no place in
 
@@ -214,7 +217,7 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
         lines = {name: line for _, name, line in knob_lines(sweep, knob)}
         estimators = {name: estimator for estimator, name, _ in knob_lines(sweep, knob)}
         for figure, quantity in QUANTITIES.items():
-            name = f"{figure}_{_knob_file_name(knob)}"
+            name = f"{figure}_{_as_file_name(knob)}"
             runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
             values = {of: line.values for of, line in lines.items()}
             try:
@@ -232,10 +235,6 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
     return Gallery(figures, refused)
 
 
-def _knob_file_name(knob: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", knob)
-
-
 # Files carry no date, so that the same figure gives the same file.
 METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
@@ -248,9 +247,13 @@ def save(figures: Mapping[str, Figure], path: str | Path) -> list[Path]:
     """Write figures as the ending says; returns the files made."""
     targets = figure_paths(figures, path)
     kind = _file_type(Path(path))
-    with paper_style(), _ignore_missing_glyphs(), replacing_all(*targets) as temporary:
+    with paper_style(), warnings.catch_warnings(), replacing_all(*targets) as temporary:
+        # Letters that the font lacks are boxes; the gallery's notes say so, once and in words.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
         if kind == "pdf":
-            _save_pages(figures, temporary[0])
+            with PdfPages(temporary[0], metadata=METADATA["pdf"]) as pages:
+                for figure in figures.values():
+                    pages.savefig(figure)
         else:
             for figure, file in zip(figures.values(), temporary, strict=True):
                 figure.savefig(file, format=kind, metadata=METADATA[kind])
@@ -268,14 +271,6 @@ def figure_paths(names: Iterable[str], path: str | Path) -> list[Path]:
     return [path.with_name(f"{path.stem}_{name}{path.suffix}") for name in called]
 
 
-@contextmanager
-def _ignore_missing_glyphs() -> Iterator[None]:
-    """Letters that the font lacks are boxes; the gallery's notes say so, once and in words."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
-        yield
-
-
 def _file_type(path: Path) -> str:
     kind = path.suffix.lower().removeprefix(".")
     if kind not in METADATA:
@@ -283,7 +278,50 @@ def _file_type(path: Path) -> str:
     return kind
 
 
-def _save_pages(figures: Mapping[str, Figure], path: Path) -> None:
-    with PdfPages(path, metadata=METADATA["pdf"]) as pages:
-        for figure in figures.values():
-            pages.savefig(figure)
+class ShownFigure(Figure):
+    """A figure that a notebook shows without pyplot, which would keep it and show it twice."""
+
+    def _repr_png_(self) -> bytes:
+        stream = BytesIO()
+        self.savefig(stream, format="png")
+        return stream.getvalue()
+
+
+def figure_of(subject: Drawable, name: str | None = None) -> Figure:
+    """The figure of this name; None: the first that the subject has."""
+    if isinstance(subject, Study):
+        return _of_gallery(gallery_of_study(subject, make=ShownFigure), name)
+    if isinstance(subject, Sweep):
+        return _of_gallery(gallery_of_sweep(subject, make=ShownFigure), name)
+    drawn_from: dict[str, Any] = {}  # by the `needs` of figures of the table
+    if isinstance(subject, Evaluation):
+        drawn_from = {"evaluations": [subject], "evaluation": subject}
+    elif isinstance(subject, Comparison):
+        drawn_from = {"comparison": subject, "pairs": subject.pairs}
+    elif isinstance(subject, Calibration):  # k of tracks that were held out, before and after
+        held = {"reported": "before", "corrected": "after"}
+        drawn_from["study"] = {
+            name: [(each.name, getattr(each, when).k, None, None) for each in subject.held_out]
+            for name, when in held.items()
+        }
+    elif isinstance(subject, Beliefs):
+        drawn_from = {"track": subject}
+    names = [kind.name for kind in FIGURES.values() if kind.needs in drawn_from]
+    chosen = _choose(name, names)
+    return draw(chosen, drawn_from[FIGURES[chosen].needs], make=ShownFigure)
+
+
+def _of_gallery(gallery: Gallery, name: str | None) -> Figure:
+    if name is None and not gallery.figures:
+        raise OptionError(next(iter(gallery.refusals.values()), "there is nothing to draw"))
+    if name in gallery.refusals:
+        raise OptionError(f"no figure {name}: {gallery.refusals[name]}")
+    return gallery.figures[_choose(name, list(gallery.figures))]
+
+
+def _choose(name: str | None, names: list[str]) -> str:
+    if not names:
+        raise OptionError("there is nothing to draw")
+    if name is not None and name not in names:
+        raise OptionError(f"figure {name!r} is unknown here; {suggest_word(name, names)}")
+    return name or names[0]

@@ -1,4 +1,4 @@
-"""NEES over time, its autocorrelation, and NEES over the condition of the geometry."""
+"""NEES over time, its autocorrelation, NEES over the condition of the geometry, k over horizons."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.judge.levels import TAIL
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
 from smfeval.maths.special import normal_quantile
@@ -16,9 +17,8 @@ from smfeval.show.figures.style import (
     colour,
     draw_series,
     estimator_names,
-    legend_above,
+    finish,
     line_style,
-    set_log_ticks,
 )
 from smfeval.show.series import (
     Evaluations,
@@ -49,14 +49,15 @@ def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
         legend = f"{name} (median {words.number(median)})"
         draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
         axes.axhline(median, color=colour(number), ls="--", lw=0.8)
-    for kind in _honest_laws(found):
-        _draw_honest_band(axes, kind, start)
-    axes.set_yscale("log")  # at last: a NEES of zero alone has no place on it
+    own = [effective_particles(each.position.residuals) is not None for each in found]
+    laws = {  # Gaussians of one dimension share the law of their NEES
+        number if particles else -each.position.residuals.dimension: each
+        for number, (each, particles) in enumerate(zip(found, own, strict=True))
+    }
+    for _, each in sorted(laws.items(), key=lambda law: law[0] >= 0):
+        _draw_honest_band(axes, each, start)
     axes.margins(x=0.01)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("NEES")
-    legend_above(axes)
+    finish(axes, "time (s)", "NEES", log="y")
 
 
 def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
@@ -72,23 +73,8 @@ def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
         draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
         axes.axhline(median, color=colour(number), ls="--", lw=0.8)
     axes.axhline(1.0, color=HONEST_GREY, ls=":", lw=0.8, label="median if honest")
-    axes.set_yscale("log")
     axes.margins(x=0.01)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("NEES over its honest median")
-    legend_above(axes)
-
-
-def _honest_laws(found: list[Evaluation]) -> list[Evaluation]:
-    """One evaluation for each law of the honest NEES: Gaussians of one dimension share theirs."""
-    gaussian = {
-        each.position.residuals.dimension: each
-        for each in found
-        if effective_particles(each.position.residuals) is None
-    }
-    particles = [e for e in found if effective_particles(e.position.residuals) is not None]
-    return [*gaussian.values(), *particles]
+    finish(axes, "time (s)", "NEES over its honest median", log="y")
 
 
 def _draw_honest_band(axes: Axes, evaluation: Evaluation, start: int) -> None:
@@ -131,9 +117,13 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
         raise SeriesError(
             f"{estimate_name(found)}: {scans} scans are too few for an autocorrelation"
         )
-    blocks = {what: _block_scans(found, what, series) for what, series in scored.items()}
+    for what, series in scored.items():
+        if np.ptp(series) == 0:
+            raise SeriesError(f"{estimate_name(found)}: the {what} never changes; it has no memory")
+    blocks = {what: block_length(series).geometric for what, series in scored.items()}
     memory = memory_scans(found)
-    lags = _lag_count(scans, [*blocks.values(), memory or 0.0])
+    longest = LAG_MARGIN * max(*blocks.values(), memory or 0.0)
+    lags = min(scans - 1, max(MIN_LAGS, int(np.ceil(longest))))
 
     band = float(normal_quantile(0.975)) / np.sqrt(scans)
     axes.axhspan(-band, band, color=BAND_GREY, lw=0, zorder=0, label="95 % if independent")
@@ -145,9 +135,7 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
         legend = f"memory of k: {words.number(memory)} scans"
         axes.axvline(memory, color=HONEST_GREY, ls="--", label=legend)
     axes.set_xlim(0, lags)
-    axes.set_xlabel("lag (scans)")
-    axes.set_ylabel(f"autocorrelation\nof {estimator_names([found])[0]}")
-    legend_above(axes)
+    finish(axes, "lag (scans)", f"autocorrelation\nof {estimator_names([found])[0]}")
 
 
 def correlation(series: Floats, lags: int) -> Floats:
@@ -162,18 +150,6 @@ def memory_scans(evaluation: Evaluation) -> float | None:
     if k is None or k.n_effective is None:
         return None
     return len(evaluation.position.residuals) / k.n_effective
-
-
-def _block_scans(evaluation: Evaluation, what: str, series: Floats) -> float:
-    if np.ptp(series) == 0:
-        raise SeriesError(
-            f"{estimate_name(evaluation)}: the {what} never changes; it has no memory"
-        )
-    return block_length(series).geometric
-
-
-def _lag_count(scans: int, marks: list[float]) -> int:
-    return min(scans - 1, max(MIN_LAGS, int(np.ceil(LAG_MARGIN * max(marks)))))
 
 
 def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 3) -> None:
@@ -199,11 +175,7 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
     axes.axhline(
         honest, color=HONEST_GREY, ls="--", label=f"if honest: median {words.number(honest)}"
     )
-    set_log_ticks(axes.xaxis)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("condition number")
-    axes.set_ylabel("NEES")
-    legend_above(axes)
+    finish(axes, "condition number", "NEES", log="xy")
 
 
 def fit_log_line(condition: Floats, nees: Floats) -> tuple[float, float]:
@@ -213,3 +185,46 @@ def fit_log_line(condition: Floats, nees: Floats) -> tuple[float, float]:
         raise SeriesError("the condition number never changes; there is no slope to fit")
     slope = float(np.cov(x, y, bias=True)[0, 1] / x.var())
     return slope, float(y.mean() - slope * x.mean())
+
+
+BAND_OPACITY = 0.2
+
+
+def k_over_horizon(axes: Axes, evaluation: Evaluation) -> None:
+    """k of windows that do not overlap over their duration, with its 95 % band, both logarithmic.
+
+    Filled marks are horizons that a verdict may rest on.
+    """
+    found = single_belief(evaluation)
+    motion = found.relative_motion
+    if motion is None or not motion.rows:
+        why = "cross-covariances are unknown" if motion is None else motion.reason
+        reason = why or "no horizon has enough windows"
+        raise SeriesError(f"{estimate_name(found)}: no k over horizons: {reason}")
+    seconds = np.array([row.seconds for row in motion.rows])
+    k = np.array([row.k for row in motion.rows])
+    low, high = np.array([row.interval(TAIL) for row in motion.rows]).T
+    usable = np.array([motion.why_not(row) is None for row in motion.rows])
+    if not ((seconds > 0).all() and (k > 0).all()):
+        raise SeriesError(f"{estimate_name(found)}: a k of zero has no place on a logarithmic axis")
+
+    axes.axhline(1.0, color=HONEST_GREY, ls="--", label="if honest: 1")
+    if len(k) > 1:
+        axes.fill_between(seconds, low, high, color=colour(0), alpha=BAND_OPACITY, lw=0)
+    bars = np.stack([k - low, high - k])
+    legend = f"k and 95 % ({words.number_range([row.windows for row in motion.rows])} windows)"
+    axes.errorbar(seconds, k, yerr=bars, color=colour(0), marker="o", ms=4, lw=1.2, label=legend)
+    if not usable.all():
+        legend = "windows not independent, or claims unsteady"
+        axes.plot(
+            seconds[~usable],
+            k[~usable],
+            "o",
+            ms=4,
+            color=colour(0),
+            mfc="white",
+            label=legend,
+            zorder=3,
+        )
+    name = estimator_names([found])[0]
+    finish(axes, "horizon (s)", f"k of relative motion\nof {name}", log="xy")

@@ -18,10 +18,9 @@ from smfeval.show.figures.style import (
     HONEST_GREY,
     colour,
     escape_name,
-    legend_above,
+    finish,
     line_style,
     marker_style,
-    set_log_ticks,
 )
 from smfeval.show.series import check_positive
 
@@ -39,6 +38,7 @@ def pair_name(pair: Pair) -> str:
     return f"{escape_name(words.stem(pair.a))}, {escape_name(words.stem(pair.b))}"
 
 
+TOO_FEW = "too few freedoms: proves nothing"
 GaugeSensitivityRows = Sequence[tuple[str, float]]
 
 
@@ -51,19 +51,19 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivit
     pairs = pairs_of(sweep)
     rows: list[tuple[str, list[GaugeRow]]] = [
         (pair_name(pair), list(pair.gauges)) for pair in pairs
-    ] or [("$k$", [_gauge_row(row) for row in sweep])]  # type: ignore[arg-type, union-attr]
+    ] or [("$k$", [GaugeRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
     kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
     for number, (name, gauges) in enumerate(rows):
         _draw_gauge_points(axes, name, [row for row in gauges if row.k is not None], kinds, number)
-    axes.set_yscale("log")
     axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
-    _add_legend_entries(axes, [row for _, line in rows for row in line])
+    every = [row for _, line in rows for row in line]
+    if not all(row.admissible for row in every):
+        axes.plot([], [], "o", mfc="white", mec=HONEST_GREY, label=TOO_FEW)
+    if any(row.chosen for row in every):
+        axes.plot([], [], "o", mfc="none", mec=HONEST_GREY, ms=8, label="chosen alignment")
     axes.set_xticks(range(len(kinds)), kinds)
     axes.set_xlim(-0.5, len(kinds) - 0.5)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("alignment")
-    axes.set_ylabel("pair inflation $k$")
-    legend_above(axes)
+    finish(axes, "alignment", "pair inflation $k$", log="y")
 
 
 def _draw_gauge_points(
@@ -80,21 +80,6 @@ def _draw_gauge_points(
     axes.plot(at[chosen], k[chosen], "o", ms=9, mfc="none", mec=colour(number), mew=0.7)
 
 
-def _add_legend_entries(axes: Axes, rows: list[GaugeRow]) -> None:
-    """What hollow marks and rings mean, if there are any."""
-    if not all(row.admissible for row in rows):
-        axes.plot(
-            [], [], "o", mfc="white", mec=HONEST_GREY, label="too few freedoms: proves nothing"
-        )
-    if any(row.chosen for row in rows):
-        axes.plot([], [], "o", mfc="none", mec=HONEST_GREY, ms=8, label="chosen alignment")
-
-
-def _gauge_row(row: tuple[str, float]) -> GaugeRow:
-    kind, k = row
-    return GaugeRow(kind, admissible=True, chosen=False, k=k)  # type: ignore[arg-type]
-
-
 ClockSensitivityRows = Sequence[tuple[float, float]]
 
 
@@ -108,19 +93,11 @@ def clock_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | ClockSensitivit
         if not row:
             raise SeriesError(f"{name}: too few scans for a sweep over the clock")
         offset, k = np.array(row, dtype=np.float64).T
-        axes.plot(
-            offset,
-            check_positive(k, "k"),
-            **(line_style(number) | marker_style(number)),
-            label=name,
-        )
-    axes.set_yscale("log")
+        look = line_style(number) | marker_style(number)
+        axes.plot(offset, check_positive(k, "k"), **look, label=name)
     axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
     axes.axvline(0, color=HONEST_GREY, lw=0.6)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("added to the first clock (ms)")
-    axes.set_ylabel("pair inflation $k$")
-    legend_above(axes)
+    finish(axes, "added to the first clock (ms)", "pair inflation $k$", log="y")
 
 
 DARK_TEXT_LIMIT = 0.55  # part of the colour scale above which dark text reads better
@@ -159,13 +136,6 @@ def _write_cells(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
     proven = pair.lower_bound is not None and pair.lower_bound > 1
     legend = f"{words.number(pair.k.value)}{'*' if proven else ''}"
     dark = pair.k.value <= 1 or float(norm(pair.k.value)) > DARK_TEXT_LIMIT
+    ink = "black" if dark else "white"
     for row, column in ((i, j), (j, i)):
-        axes.text(
-            column,
-            row,
-            legend,
-            ha="center",
-            va="center",
-            size=7,
-            color="black" if dark else "white",
-        )
+        axes.text(column, row, legend, ha="center", va="center", size=7, color=ink)

@@ -113,20 +113,14 @@ HANDLE_LETTERS = 6  # room that the line beside a legend's text takes
 
 
 def escape_name(name: str) -> str:
-    """The name as text that is drawn letter by letter.
+    """The name as text that is drawn letter by letter; a long one loses its middle.
 
     Two `$` would start mathematics, and a legend leaves out what starts with `_`.
     """
-    plain = shorten_name(name).replace("$", r"\$")
-    return f" {plain}" if plain.startswith("_") else plain
-
-
-def shorten_name(name: str) -> str:
-    """At most MAX_NAME_LETTERS letters, the middle given up."""
-    if len(name) <= MAX_NAME_LETTERS:
-        return name
     half = (MAX_NAME_LETTERS - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"
+    shown = name if len(name) <= MAX_NAME_LETTERS else f"{name[:half]}…{name[-half:]}"
+    plain = shown.replace("$", r"\$")
+    return f" {plain}" if plain.startswith("_") else plain
 
 
 def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -138,24 +132,27 @@ def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
 def legend_above(axes: Axes) -> None:
     """The legend outside, above the axes, where it hides no data."""
     handles, texts = axes.get_legend_handles_labels()
-    if handles:
-        axes.legend(
-            handles,
-            texts,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            borderaxespad=0.2,
-            ncols=_legend_columns(axes, texts),
-        )
-
-
-def _legend_columns(axes: Axes, texts: Sequence[str]) -> int:
-    """As many columns as the widest text leaves room for."""
+    if not handles:
+        return
     figure = axes.get_figure(root=True)
     width_in = 0.8 * figure.get_figwidth() if figure is not None else 3.0
     letters = width_in * 72 / (LETTER_EM * LEGEND_POINTS)
     widest = max(len(text) for text in texts) + HANDLE_LETTERS
-    return max(1, min(len(texts), int(letters // widest)))
+    columns = max(1, min(len(texts), int(letters // widest)))
+    above = {"bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(handles, texts, loc="lower left", ncols=columns, **above)
+
+
+def finish(axes: Axes, x: str, y: str, *, log: str = "") -> None:
+    """Labels, logarithmic axes ("x", "y" or "xy") with their ticks, and the legend above.
+
+    Logarithmic at last: until all is drawn, a zero has no place on such an axis.
+    """
+    for letter in log:
+        axes.set(**{f"{letter}scale": "log"})
+        set_log_ticks(getattr(axes, f"{letter}axis"))
+    axes.set(xlabel=x, ylabel=y)
+    legend_above(axes)
 
 
 def error_label(evaluation: Evaluation) -> str:

@@ -20,10 +20,10 @@ from smfeval.show.figures.errors import (
 from smfeval.show.figures.nees import (
     autocorrelation,
     degeneracy,
+    k_over_horizon,
     nees_of_spaces,
     nees_over_time,
 )
-from smfeval.show.figures.relative import k_over_horizon
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
 from smfeval.show.figures.study import anees_over_time, forest, forest_size_in, rank_diagram
 from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes

@@ -22,7 +22,7 @@ from smfeval.show.figures.style import (
     error_label,
     escape_name,
     estimator_names,
-    legend_above,
+    finish,
     line_style,
 )
 from smfeval.show.series import Evaluations, evaluation_list, polyline, stretch_index, thin_scans
@@ -91,9 +91,7 @@ def path_from_above(axes: Axes, track: AnyTrack) -> None:
         block = belief[at].position_covariance[:, :2, :2]
         ellipses(axes, belief.position[at, :2], block, extent_m=size)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    legend_above(axes)
+    finish(axes, "x (m)", "y (m)")
 
 
 def path_size_in(
@@ -126,7 +124,10 @@ def track_from_above(
     evenly over the way. Plain poses have none.
     """
     (found,) = evaluation_list(evaluation)
-    place, covariance = _horizontal_axes(found), found.position.residuals.covariance
+    letters, covariance = found.options.axes, found.position.residuals.covariance
+    if not {"x", "y"} <= set(letters):
+        raise OptionError(f"the track from above needs the axes x and y; {letters} was scored")
+    place = [letters.index("x"), letters.index("y")]
     _draw_reference(axes, found)
     _draw_estimate(axes, found)
     if covariance is not None:
@@ -136,12 +137,10 @@ def track_from_above(
             else _check_scans(scans, found)
         )
         centre = found.position.estimate.position[chosen, :2]
-        size = max(_extent(found))
+        size = float(np.ptp(found.position.estimate.position[:, :2], axis=0).max())
         ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    legend_above(axes)
+    finish(axes, "x (m)", "y (m)")
 
 
 LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
@@ -166,19 +165,13 @@ def tracks_from_above(axes: Axes, evaluations: Evaluations) -> None:
         far = "" if kept.all() else f" ({words.count(int((~kept).sum()), 'scan')} beyond the axes)"
         axes.plot(x, y, **line_style(number), label=f"{name}{far}")
         near.append(position[kept, :2])
-    _set_equal_limits(axes, np.concatenate(near))
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
-    legend_above(axes)
-
-
-def _set_equal_limits(axes: Axes, points: Floats) -> None:
-    """Limits around points, with the same scale on both axes. (n, 2)."""
+    points = np.concatenate(near)
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.05 * float((high - low).max()) or 1.0
     axes.set_xlim(low[0] - room, high[0] + room)
     axes.set_ylim(low[1] - room, high[1] + room)
     axes.set_aspect("equal", adjustable="box")
+    finish(axes, "x (m)", "y (m)")
 
 
 def tracks_size_in(evaluations: Evaluations) -> tuple[float, float]:
@@ -189,19 +182,6 @@ def tracks_size_in(evaluations: Evaluations) -> tuple[float, float]:
 def track_size_in(evaluation: Evaluation) -> tuple[float, float]:
     """Size of a figure that fits the track, with room for the scale of colours."""
     return path_size_in(evaluation.position.estimate, around_in=TRACK_MARGIN_IN)
-
-
-def _extent(evaluation: Evaluation) -> tuple[float, float]:
-    """Size of the estimate along x and y, in metres."""
-    x, y = np.ptp(evaluation.position.estimate.position[:, :2], axis=0)
-    return float(x), float(y)
-
-
-def _horizontal_axes(evaluation: Evaluation) -> Ints:
-    letters = evaluation.options.axes
-    if not {"x", "y"} <= set(letters):
-        raise OptionError(f"the track from above needs the axes x and y; {letters} was scored")
-    return np.array([letters.index("x"), letters.index("y")])
 
 
 def _draw_reference(axes: Axes, evaluation: Evaluation) -> None:
