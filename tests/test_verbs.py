@@ -10,9 +10,11 @@ import pytest
 
 import smfeval
 from smfeval import OptionError, Options, SmfevalError
+from smfeval.align.extent import Extent
 from smfeval.align.reference_sigma import ReferenceSigma
 from smfeval.evaluation import evaluate as evaluate_tracks
 from smfeval.io import read, write
+from smfeval.verbs import evaluate_all
 from support import study_folders, sweep_folders
 from support.commands import run
 from support.study_folders import estimate, truth
@@ -92,6 +94,16 @@ def test_an_extrinsic_may_be_written_as_on_the_command_line(here):
     same = smfeval.evaluate("a.square", "ref.tum", extrinsic=pose, gauge="none")
     assert moved["mae"] == same["mae"]
     assert moved["mae"].value > 0.5
+
+
+def test_several_estimates_are_scored_as_the_verb_does(here, capsys):
+    found = evaluate_all(["a.square", "b.square"], "ref.tum", common=True, horizons=Extent(2, "s"))
+    flags = ("--ref", "ref.tum", "--common", "--horizon", "2s", "--json")
+    said = run(capsys, "score", "a.square", "b.square", *flags)
+    documents = [each.to_dict() for each in found]
+    assert json.loads(json.dumps(documents)) == json.loads(said.out)["results"]
+    with pytest.raises(OptionError, match="evaluate_all: the option 'guage' is unknown"):
+        evaluate_all(["a.square"], "ref.tum", guage="yaw")
 
 
 def test_pair_is_the_verb(here, capsys):

@@ -21,17 +21,18 @@ Remedy = Literal[
 
 
 class SmfevalError(Exception):
-    """Base of all errors that smfeval raises on purpose."""
+    """Base of all errors that smfeval raises on purpose.
 
-    remedy: Remedy | None = None  # the option that would let it pass, for the rim to name
-
-
-class FormatError(SmfevalError):
-    """A file is not what its format says."""
+    `remedy` is the option that would let it pass, for the rim to name.
+    """
 
     def __init__(self, reason: str, *, remedy: Remedy | None = None):
         self.remedy = remedy
         super().__init__(reason)
+
+
+class FormatError(SmfevalError):
+    """A file is not what its format says."""
 
 
 class TrackError(SmfevalError):
@@ -60,16 +61,11 @@ class TrackError(SmfevalError):
         self.reason = reason
         self.place = place
         self.row = row
-        self.remedy = remedy
-        super().__init__(reason if place is None else f"{place}: {reason}")
+        super().__init__(reason if place is None else f"{place}: {reason}", remedy=remedy)
 
 
 class PairingError(SmfevalError):
     """Two tracks that do not meet in time, or too few or too degenerate poses to align them."""
-
-    def __init__(self, reason: str, *, remedy: Remedy | None = None):
-        self.remedy = remedy
-        super().__init__(reason)
 
 
 class ConventionError(SmfevalError):
@@ -82,7 +78,3 @@ class SeriesError(SmfevalError):
 
 class OptionError(SmfevalError):
     """An option that does not fit the job, or that would be silently ignored."""
-
-    def __init__(self, reason: str, *, remedy: Remedy | None = None):
-        self.remedy = remedy
-        super().__init__(reason)

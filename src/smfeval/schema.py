@@ -21,6 +21,7 @@ does have exactly these words (`tests/house/test_choices.py`).
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
@@ -228,8 +229,6 @@ def unknown_word(name: str, word: Any, known: Iterable[Any]) -> OptionError:
 
 def suggest_word(word: str, known: Iterable[str]) -> str:
     """What may have been meant: the nearest known word, or all of them."""
-    from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
-
     known = list(known)
     close = get_close_matches(word, known, n=1)
     return f"{close[0]!r} may be meant" if close else f"it is one of {', '.join(known)}"

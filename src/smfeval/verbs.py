@@ -18,6 +18,7 @@ from smfeval.associate import Pairs, nearest_pairs
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.io import extrinsic_in_bags, files_to_read, is_geodetic, read
+from smfeval.io.atomic import writing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
@@ -25,6 +26,7 @@ from smfeval.maths import se3
 from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import Option, format_value, options_at, suggest_word, with_values
 from smfeval.track import AnyTrack, Beliefs
+from smfeval.why import one_track
 
 if TYPE_CHECKING:
     from smfeval.calibration import Calibration
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from smfeval.compare.sweep import Sweep
     from smfeval.studies.result import Study
     from smfeval.studies.sweep import PointsAndFailures, SweepPlan
-    from smfeval.why.one_track import Examination
 
 Source = str | Path | AnyTrack  # a track, or what `read` takes
 Extrinsic = str | Path | se3.Pose
@@ -309,10 +310,8 @@ def measure_sweep(
     )
 
 
-def examine(source: Source, **reading: Any) -> "Examination":
+def examine(source: Source, **reading: Any) -> one_track.Examination:
     """Look at motion, covariance and plausibility of a track, or of what `read` takes."""
-    from smfeval.why import one_track  # noqa: PLC0415  only where asked for
-
     _refuse_reading(reading, (source,))
     return one_track.examine(_track(source, reading))
 
@@ -373,8 +372,7 @@ def check_output_folder(folder: Path) -> None:
 
 def write_tables(study: "Study") -> None:
     """The tables of a study in every format, into its output folder."""
-    from smfeval.io.atomic import writing  # noqa: PLC0415  only for studies
-    from smfeval.show.study.formats import FORMATS  # noqa: PLC0415
+    from smfeval.show.study.formats import FORMATS  # noqa: PLC0415  only for studies
 
     for entry in FORMATS.values():
         with writing(study.plan.output / f"tables{entry.suffix}") as stream:

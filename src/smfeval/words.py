@@ -140,7 +140,7 @@ def time_unit(time_s: float) -> Unit:
 
 def duration(time_s: float, *, signed: bool = False) -> str:
     """A time with its unit: '120 s', '3.5 ms', and with its sign '+3.5 ms'."""
-    return durations(time_s, signed=signed)
+    return _in_one_unit([time_s], time_unit(time_s), signed=signed)
 
 
 def waiting_time(time_s: float) -> str:
@@ -149,11 +149,6 @@ def waiting_time(time_s: float) -> str:
         return f"{max(1, round(time_s))} s"
     hours, rest = divmod(round(time_s / 60), 60)
     return " ".join([*([f"{count(hours)} h"] if hours else []), *([f"{rest} min"] if rest else [])])
-
-
-def durations(*times_s: float, signed: bool = False) -> str:
-    """Times in the unit of the largest: '0.1, 2, 5 ms'."""
-    return _in_one_unit(times_s, time_unit(max(times_s, key=abs)), signed=signed)
 
 
 def duration_range(low_s: float, high_s: float) -> str:

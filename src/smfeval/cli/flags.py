@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,8 +52,6 @@ class Parser(argparse.ArgumentParser):
 
     def _near_flag(self, unknown: list[str]) -> str:
         """The flag that may be meant by the first unknown one, if any is near."""
-        from difflib import get_close_matches  # noqa: PLC0415  only where something is wrong
-
         wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
         near = get_close_matches(wrong, self._option_string_actions, n=1)
         return f"; {near[0]!r} may be meant" if near else ""
