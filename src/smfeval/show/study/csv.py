@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from smfeval.compare.duels import Column, Duel, MetricCell, Section
-from smfeval.compare.pooled import PooledK
+from smfeval.compare.duels import Column, MetricCell, Section
 from smfeval.show.study.layout import gauges
 from smfeval.studies.result import Study
-from smfeval.summarise.number import finite_or_none
+from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 
 COLUMNS = (
@@ -58,19 +57,19 @@ def text(study: Study) -> str:
     writer.writeheader()
     roles = {each.name: each.role for each in study.plan.estimators}
     used = gauges(study)
-    for section in study.sections:
-        rows = _rows(section, roles)
-        writer.writerows(
-            {"table": "estimators", "gauge": used.get(row["estimator"]), **row} for row in rows
-        )
-    for section in study.pair_sections:
-        writer.writerows({"table": "pairs", **row} for row in _rows(section, {}))
-    for section in study.sensitivity:
-        writer.writerows({"table": "sensitivity", **row} for row in _rows(section, roles))
+    tables = (("estimators", study.sections), ("pairs", study.pair_sections))
+    for table, sections in (*tables, ("sensitivity", study.sensitivity)):
+        for section in sections:
+            for row in _rows(section):
+                name = row["estimator"]
+                role = "" if table == "pairs" else roles.get(name, "")
+                gauge = used.get(name) if table == "estimators" else None
+                writer.writerow({"table": table, "role": role, "gauge": gauge, **row})
     return lines.getvalue()
 
 
-def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(section: Section) -> Iterator[dict[str, Any]]:
+    """A row for each cell, for each pooled k, and two for each count of opposed errors."""
     lost = {name: diverged for name, diverged, _ in section.diverged}
     table = {
         "group": section.group,
@@ -79,78 +78,63 @@ def _rows(section: Section, roles: dict[str, Any]) -> Iterator[dict[str, Any]]:
     }
     for column in section.columns:
         for cell in column.cells:
-            who = {
-                "estimator": cell.estimator,
-                "role": roles.get(cell.estimator, ""),
-                "diverged": lost.get(cell.estimator),
-            }
-            number = {"metric": column.metric} | _cell(cell, column.metric)
-            yield table | who | number | _shared(cell, column) | _standing(cell, column)
+            who = {"estimator": cell.estimator, "diverged": lost.get(cell.estimator)}
+            yield table | who | _cell(cell, column) | _standing(cell, column)
     for each in section.pooled:
-        who = {
+        low, high = each.predicted or (None, None)
+        yield table | {
             "estimator": each.estimator,
-            "role": roles.get(each.estimator, ""),
             "diverged": lost.get(each.estimator),
+            "metric": "k_pooled",
+            **_ends(each.k),
+            "unit": "1",
+            "tracks": each.tracks,
+            "left_out": sum(len(tracks) for _, tracks in each.left_out),
+            "verdict": each.label,
+            "predicted_low": low,
+            "predicted_high": high,
         }
-        yield table | who | _pooled(each)
     for counted in section.hypotheses:
         for metric, count in (("not_opposed", counted.holds), ("opposed", counted.refuted)):
-            told = {"metric": metric, "unit": "tracks", "value": count, "tracks": counted.tracks}
-            yield table | {"estimator": counted.pair} | told
+            found = {"metric": metric, "unit": "tracks", "value": count, "tracks": counted.tracks}
+            yield table | {"estimator": counted.pair} | found
 
 
-def _cell(cell: MetricCell, metric: str) -> dict[str, Any]:
-    median, by_track = cell.median, {track: finite_or_none(value) for track, value in cell.values}
-    told = {
-        "unit": NUMBERS[metric].unit if metric in NUMBERS else "",
+def _ends(number: Number | None, prefix: str = "") -> dict[str, Any]:
+    """Value and ends of a number, and why it has none."""
+    if number is None:
+        return {}
+    found = {f"{prefix}{end}": getattr(number, end) for end in ("value", "low", "high")}
+    return found if prefix else found | {"unit": number.unit, "reason": number.reason}
+
+
+def _cell(cell: MetricCell, column: Column) -> dict[str, Any]:
+    """The number of a cell, and that over the tracks that all have."""
+    by_track = {track: finite_or_none(value) for track, value in cell.values}
+    return {
+        "metric": column.metric,
+        "unit": NUMBERS[column.metric].unit if column.metric in NUMBERS else "",
         "tracks": len(cell.values),
         "best": _boolean_text(cell.best),
         "left_out": len(cell.left_out),
         "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),
+        **_ends(cell.median),
+        **_ends(cell.shared, "shared_"),
+        "shared_tracks": None if cell.shared is None else column.shared_tracks,
     }
-    if median is None:
-        return told
-    ends = {"value": median.value, "low": median.low, "high": median.high}
-    return told | ends | {"unit": median.unit, "reason": median.reason}
-
-
-def _shared(cell: MetricCell, column: Column) -> dict[str, Any]:
-    number = cell.shared
-    if number is None:
-        return {}
-    ends = {"shared_value": number.value, "shared_low": number.low, "shared_high": number.high}
-    return ends | {"shared_tracks": column.shared_tracks}
-
-
-def _pooled(pooled: PooledK) -> dict[str, Any]:
-    """The pooled k as a row of its own, with the verdict over these tracks."""
-    told = {
-        "metric": "k_pooled",
-        "unit": "1",
-        "tracks": pooled.tracks,
-        "left_out": sum(len(tracks) for _, tracks in pooled.left_out),
-        "verdict": pooled.label,
-    }
-    if pooled.predicted is not None:
-        told |= {"predicted_low": pooled.predicted[0], "predicted_high": pooled.predicted[1]}
-    k = pooled.k
-    if k is None:
-        return told
-    return told | {"value": k.value, "low": k.low, "high": k.high, "reason": k.reason}
 
 
 def _standing(cell: MetricCell, column: Column) -> dict[str, Any]:
     """Against the best contender, and among all."""
     ranks = column.ranks
     ranked = dict(zip(ranks.names, ranks.mean_rank, strict=True)) if ranks else {}
-    duel = next((each for each in column.duels if each.other == cell.estimator), None)
-    return {"mean_rank": ranked.get(cell.estimator), **(_duel(duel) if duel else {})}
-
-
-def _duel(duel: Duel) -> dict[str, Any]:
-    names = ("shared", "ties", "difference", "p", "p_holm", "further_tracks")
-    told = {name: getattr(duel, name) for name in names}
-    return told | {"against": duel.best, "beaten": _boolean_text(duel.beaten)}
+    found: dict[str, Any] = {"mean_rank": ranked.get(cell.estimator)}
+    for duel in column.duels:
+        if duel.other == cell.estimator and "against" not in found:
+            names = ("shared", "ties", "difference", "p", "p_holm", "further_tracks")
+            found |= {name: getattr(duel, name) for name in names}
+            found |= {"against": duel.best, "beaten": _boolean_text(duel.beaten)}
+    return found
 
 
 def _boolean_text(flag: bool) -> str:
