@@ -6,9 +6,9 @@ from smfeval import words
 from smfeval.compare.slopes import Line, format_settings, lines_of
 from smfeval.compare.sweep import (
     SENTENCES,
+    SLOPES,
     SPACE_NUMBERS,
     KnobEffect,
-    SettingRow,
     Sweep,
     TrackEffect,
     earned_error_slope,
@@ -67,41 +67,25 @@ def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
     """Headings, then a row for each knob of each estimator, and for its tracks."""
     rows: list[tuple[str, ...]] = [HEADINGS]
     for effect in sweep.effects:
-        rows.append(_effect_row(effect))
+        rows.append((effect.estimator, effect.knob, *_effect_cells(effect, effect.tracks)))
         if len(effect.tracks) > 1:
-            rows += [_track_row(each) for each in effect.tracks]
+            rows += [
+                ("", f"  {each.track}", *_effect_cells(each, [each])) for each in effect.tracks
+            ]
     return rows
 
 
-def _effect_row(effect: KnobEffect) -> tuple[str, ...]:
+def _effect_cells(
+    effect: KnobEffect | TrackEffect, tracks: Sequence[TrackEffect]
+) -> tuple[str, ...]:
+    """Runs, the range of precision over the tracks, slopes and the verdict."""
+    nats = min(t.lowest_nats for t in tracks), max(t.highest_nats for t in tracks)
     return (
-        effect.estimator,
-        effect.knob,
-        str(sum(track.runs for track in effect.tracks)),
-        _precision_range(effect.tracks),
-        format_slope(effect.nees_slope),
-        format_slope(effect.error_slope),
-        format_slope(effect.divided_slope),
+        str(sum(track.runs for track in tracks)),
+        words.number_range(nats, places=2),
+        *(format_slope(getattr(effect, name)) for name in SLOPES),
         effect.label,
     )
-
-
-def _track_row(track: TrackEffect) -> tuple[str, ...]:
-    return (
-        "",
-        f"  {track.track}",
-        str(track.runs),
-        _precision_range([track]),
-        format_slope(track.nees_slope),
-        format_slope(track.error_slope),
-        format_slope(track.divided_slope),
-        track.label,
-    )
-
-
-def _precision_range(tracks: Sequence[TrackEffect]) -> str:
-    low, high = min(t.lowest_nats for t in tracks), max(t.highest_nats for t in tracks)
-    return words.number_range((low, high), places=2)
 
 
 def format_slope(number: Number | None) -> str:
@@ -142,22 +126,19 @@ def interval_counts(sweep: Sweep) -> list[str]:
 def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
     """Medians of every setting; k of rotation and pose where one of them was scored."""
     shown = [name for name in SPACE_NUMBERS if any(getattr(row, name) for row in sweep.rows)]
+    numbers = ("precision", "nees_median", "mae", *shown)
     return [
         (*ROW_HEADINGS, *(NUMBERS[name].title for name in shown)),
-        *(_setting_row(row, shown) for row in sweep.rows),
+        *(
+            (
+                row.estimator,
+                format_settings(row.settings),
+                str(row.tracks),
+                *(str(getattr(row, name) or "-") for name in numbers),
+            )
+            for row in sweep.rows
+        ),
     ]
-
-
-def _setting_row(row: SettingRow, shown: Sequence[str]) -> tuple[str, ...]:
-    return (
-        row.estimator,
-        format_settings(row.settings),
-        str(row.tracks),
-        str(row.precision),
-        str(row.nees_median),
-        str(row.mae),
-        *(str(getattr(row, name) or "-") for name in shown),
-    )
 
 
 def failure_lines(sweep: Sweep) -> list[str]:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from smfeval.compare.sweep import earned_error_slope, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
 from smfeval.show.figures.nees import MAX_POINTS, fit_log_line
-from smfeval.show.figures.sweep import honest_error_slope, unearned_nees_slope
 from support.evaluations import legend_texts, line_of
 
 STUDY = {
@@ -103,14 +103,14 @@ def test_the_predicted_slopes_are_those_of_a_scaled_covariance(d, rng):
     fits = [normal.likelihood_terms(e, np.tile(c * S, (2000, 1, 1))) for c in scale]
     precision = [-np.median(each.logdet) for each in fits]
     nees = [np.median(each.nees) for each in fits]
-    assert np.polyfit(precision, np.log10(nees), 1)[0] == pytest.approx(unearned_nees_slope(d))
+    assert np.polyfit(precision, np.log10(nees), 1)[0] == pytest.approx(unearned_slope(d))
     error = [np.linalg.norm(np.sqrt(c) * e, axis=1).mean() for c in scale]
-    assert np.polyfit(precision, np.log10(error), 1)[0] == pytest.approx(honest_error_slope(d))
+    assert np.polyfit(precision, np.log10(error), 1)[0] == pytest.approx(earned_error_slope(d))
 
 
 def test_the_slopes_in_space_are_those_of_the_paper():
-    assert unearned_nees_slope() == pytest.approx(0.145, abs=5e-4)
-    assert honest_error_slope() == pytest.approx(-0.072, abs=5e-4)
+    assert unearned_slope() == pytest.approx(0.145, abs=5e-4)
+    assert earned_error_slope() == pytest.approx(-0.072, abs=5e-4)
 
 
 def test_a_sweep_shows_its_runs_and_the_two_predictions():
@@ -119,7 +119,7 @@ def test_a_sweep_shows_its_runs_and_the_two_predictions():
     runs = line_of(axes, "filter_1")
     assert runs.get_xdata().tolist() == [30, 35, 40]
     assert runs.get_ydata().tolist() == [5, 50, 500]
-    for words, slope in (("slope 0)", 0.0), ("errors stay", unearned_nees_slope())):
+    for words, slope in (("slope 0)", 0.0), ("errors stay", unearned_slope())):
         line = line_of(axes, words)
         rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
         assert rise[0] == pytest.approx(slope, abs=1e-12)
@@ -139,7 +139,7 @@ def test_errors_of_a_sweep_are_set_against_the_decline():
     (axes,) = draw("sweep_error", runs).axes
     line = line_of(axes, "shrink as reported")
     rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
-    assert rise[0] == pytest.approx(honest_error_slope())
+    assert rise[0] == pytest.approx(earned_error_slope())
 
 
 def test_sweeps_that_cannot_be_are_refused():

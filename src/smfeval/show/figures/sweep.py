@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval import words
+from smfeval.compare.sweep import earned_error_slope, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.style import (
@@ -28,18 +29,6 @@ from smfeval.summarise.inflation import median_chi_squared
 SweepRuns = Mapping[
     str, tuple[Floats, Floats]
 ]  # name -> precision in nats and its quantity, per run
-
-
-def unearned_nees_slope(dimension: int = 3) -> float:
-    """Slope of log10 NEES per nat if errors do not change: log10(e) / d."""
-    return float(np.log10(np.e)) / dimension
-
-
-def honest_error_slope(dimension: int = 3) -> float:
-    """Slope of log10 |e| per nat if the belief is honest: -log10(e) / 2d."""
-    return -unearned_nees_slope(dimension) / 2
-
-
 Values = Mapping[str, Sequence[str]]  # name -> value of the knob, per run
 Estimators = Mapping[str, str]  # name of a line -> its estimator, where that is another name
 NOBODY: Estimators = MappingProxyType({})
@@ -129,7 +118,7 @@ def sweep_error(
     The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
     """
     draw_runs(axes, runs, "error", knob=knob, values=values, estimators=estimators)
-    slope = honest_error_slope(dimension)
+    slope = earned_error_slope(dimension)
     legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
         "-", "\N{MINUS SIGN}"
     )
@@ -155,7 +144,7 @@ def sweep_nees(
     draw_runs(axes, runs, "NEES", knob=knob, values=values, estimators=estimators)
     shrink = "errors shrink as reported (slope 0)"
     draw_prediction(axes, runs, estimators, slope=0.0, style="--", legend=shrink)
-    slope = unearned_nees_slope(dimension)
+    slope = unearned_slope(dimension)
     stay = f"errors stay (slope {words.fixed(slope, 3)} per nat)"
     draw_prediction(axes, runs, estimators, slope=slope, style=":", legend=stay)
     axes.axhline(
