@@ -158,7 +158,7 @@ class Search:
     options: Options
     budget: int
     known: dict[Values, Trial] = field(default_factory=dict)
-    told: Callable[[int, int], None] = lambda done, total: None
+    progress: Callable[[int, int], None] = lambda done, total: None
 
     def settings(self, values: Values) -> dict[str, str]:
         """As the filter is told."""
@@ -199,7 +199,7 @@ class Search:
             1.0 if failed else float(np.mean(factors)),
             tuple(failed),
         )
-        self.told(len(self.known), self.budget)
+        self.progress(len(self.known), self.budget)
         return self.known[values]
 
     def residuals(self, track: TuningTrack, values: Values) -> Residuals:
@@ -238,14 +238,14 @@ def tune(
     *,
     options: Options | None = None,
     tries: int = 12,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Tuning:
     """Search settings on some tracks, and prove the best on others."""
     if not (knobs and train and on):
         raise OptionError("tuning needs a knob, a track to learn from and another to prove it on")
     refuse_few_tries(tries, knobs)
     lean = replace(options or Options(), intervals=Intervals(None), rules=("log",))
-    search = Search(tuple(knobs), train, run, lean, tries, told=told)
+    search = Search(tuple(knobs), train, run, lean, tries, progress=progress)
     begin = tuple(float(words.exact(knob.start)) for knob in knobs)
     start = search.trial(begin)
     if not isfinite(start.log_score):

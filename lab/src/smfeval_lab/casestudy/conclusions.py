@@ -64,15 +64,15 @@ def _slopes(effect: KnobEffect) -> str:
 
 def _held_intervals(noise: KnobEffect) -> str:
     """'6 of 7 intervals hold 0.145, and 7 of 7 with the error divided out (...)'."""
-    (held, of), (divided, of_divided) = (
+    (plain, of), (divided, of_divided) = (
         noise.counts(slope, unearned_slope()) for slope in ("nees_slope", "divided_slope")
     )
     corrected = [
         each.divided_slope.value for each in noise.tracks if each.divided_slope is not None
     ]
     return (
-        f"{held} of {of} intervals hold {words.fixed(unearned_slope(), 3)}; with the error divided "
-        f"out {divided} of {of_divided}, slopes {words.number_range(corrected, places=3)}"
+        f"{plain} of {of} intervals hold {words.fixed(unearned_slope(), 3)}; with the error "
+        f"divided out {divided} of {of_divided}, slopes {words.number_range(corrected, places=3)}"
     )
 
 

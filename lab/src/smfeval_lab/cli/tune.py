@@ -45,7 +45,7 @@ def run(chosen: argparse.Namespace) -> int:
     with progress("tuning"), tempfile.TemporaryDirectory() as folder:
         runs, train, on = _of_command(chosen, Path(folder)) if own else _of_lab(chosen)
         options = Options(alignment=GAUGE_WORDS[chosen.align] if chosen.align else None)
-        found = tune(runs, knobs, train, on, options=options, tries=chosen.tries, told=report)
+        found = tune(runs, knobs, train, on, options=options, tries=chosen.tries, progress=report)
     if chosen.json:
         print(json_text(found.to_dict()), end="")
     elif chosen.quiet:
@@ -109,8 +109,8 @@ def _of_lab(chosen: argparse.Namespace) -> Runs:
         raise OptionError(f"seed {min(both)} is learnt from and proven on; a proof needs another")
 
     def run_it(track: TuningTrack, settings: dict[str, str]) -> AnyTrack:
-        said = [f"{name}={value}" for name, value in settings.items()]
-        return run_filter(chosen.filter, track.recording, said).belief
+        arguments = [f"{name}={value}" for name, value in settings.items()]
+        return run_filter(chosen.filter, track.recording, arguments).belief
 
     return run_it, walks(first), walks(others)
 
@@ -173,6 +173,6 @@ def run_program(arguments: Sequence[str], timeout_s: float) -> None:
             raise OptionError(f"{arguments[0]}: cannot be run ({reason})") from error
         if code:
             complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - LAST_BYTES))
-            said = complaints.read().decode(errors="replace").strip().splitlines()
-            last = (said or ["it says nothing"])[-1]
+            lines = complaints.read().decode(errors="replace").strip().splitlines()
+            last = (lines or ["it says nothing"])[-1]
             raise SeriesError(f"{arguments[0]} ended with code {code}: {last}")

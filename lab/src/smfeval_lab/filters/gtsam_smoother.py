@@ -45,6 +45,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     noise = GLIM_IMU if settings.imu_noise == "glim" else recording.imu_noise
     keyframes, window = Keyframes(settings), SmootherWindow(state, noise, settings)
 
+    half_s = 0.5 * (settings.lag_s + MARGIN_S)
     clock = process_time()
     states, crosses, blind = list[State](), dict[tuple[int, int], Floats](), 0
     rows = list[dict[str, Any]]()
@@ -60,18 +61,18 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         found = [] if cloud is None else list(keyframes.register(cloud, pose_matrix(guess), usable))
         between = [each for each in found if each.keyframe in inside]
         fixed = [_world_pose(each, keyframes) for each in found if each.keyframe not in inside]
-        if settings.factor == "sphere" and found:  # as GLIM's module for the CPU enters it:
-            pose, _ = _world_pose(found[0], keyframes)  # in the world, and from the last scan,
-            step = relative_pose(pose_matrix(state), pose)  # whatever the scan says of its worth
+        # As GLIM's module for the CPU enters a registration, whatever the scan says of its worth:
+        # the pose in the world and the step from the last scan, each with a fixed precision.
+        if settings.factor == "sphere" and found:
+            pose, _ = _world_pose(found[0], keyframes)
+            step = relative_pose(pose_matrix(state), pose)
             between = [Registration(number - 1, step, SPHERE)] if number > 1 else []
             fixed = [(pose, SPHERE)]
         state = window.add_registrations(guess, between, fixed)
         rows.append(_telemetry_row(found, keyframes, prior, state, settings))
 
         keyframes.pose |= window.poses(list(keyframes.pose))
-        fresh = window.remaining_scans(
-            list(keyframes.pose), scan.end, 0.5 * (settings.lag_s + MARGIN_S)
-        )
+        fresh = window.remaining_scans(list(keyframes.pose), scan.end, half_s)
         if cloud is not None and (not fresh or keyframes.is_new(pose_matrix(state))):
             keyframes.cloud[number], keyframes.pose[number] = cloud, pose_matrix(state)
         states.append(state)

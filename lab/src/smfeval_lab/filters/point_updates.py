@@ -207,10 +207,10 @@ def weigh_sample(
         if abs(value[i]) >= noise.most[i]:
             continue
         of, axis = i // 3, i % 3
-        said = value[i] - x[RATE + of, axis] - x[GYRO_BIAS + of, axis]
+        innovation = value[i] - x[RATE + of, axis] - x[GYRO_BIAS + of, axis]
         row[9 + i] = row[18 + i] = 1.0
         K, _ = shrink(P, row, noise.sample[i])
-        learn(step, T, K, row, said - step[9 + i] - step[18 + i])
+        learn(step, T, K, row, innovation - step[9 + i] - step[18 + i])
         shrink(tally.unmatched, row, noise.sample[i])
         row[9 + i] = row[18 + i] = 0.0
     move(belief, step)

@@ -15,11 +15,11 @@ S = TypeVar("S")
 N = TypeVar("N", int, float)
 
 
-def parse_settings(kind: type[S], said: Sequence[str]) -> S:
+def parse_settings(kind: type[S], arguments: Sequence[str]) -> S:
     """Settings of a kind, with those changed that are named as `name=value`."""
     values = {}
     names = [each.name for each in fields(cast(Any, kind))]
-    for word in said:
+    for word in arguments:
         name, equals, value = word.partition("=")
         if not equals:
             raise OptionError(f"setting {word!r}: write name=value")

@@ -137,7 +137,7 @@ def _simulate_batch(
 
     shape = (len(since), pattern.firings, pattern.rings)
     beam = directions(azimuth, elevation + truth.elevation_rad)
-    told = directions(azimuth, elevation) if truth.elevation_rad.any() else beam
+    nominal = directions(azimuth, elevation) if truth.elevation_rad.any() else beam
     beam = np.broadcast_to(beam, (*shape, 3)).reshape(-1, pattern.rings, 3)
 
     shift, turn = truth.imu_T_lidar
@@ -154,7 +154,7 @@ def _simulate_batch(
     distance = (1 + truth.range_scale) * distance + truth.range_bias_m + noise
     kept = returned & (distance > 0)
 
-    point = (distance[kept][:, None] * np.broadcast_to(told, (*shape, 3))[kept]).astype("f4")
+    point = (distance[kept][:, None] * np.broadcast_to(nominal, (*shape, 3))[kept]).astype("f4")
     time = np.broadcast_to(after[:, None], shape)[kept].astype("i4")
     ring = np.broadcast_to(np.arange(pattern.rings), shape)[kept].astype("u2")
     return point, time, ring, kept.sum(axis=(1, 2))

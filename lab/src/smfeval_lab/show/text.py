@@ -258,7 +258,7 @@ def tuning_text(tuning: Tuning, *, verbose: bool = False) -> str:
 def tuning_last_line(tuning: Tuning) -> str:
     """'point_variance 0.12 instead of 0.001: log score 300 to -6.1 nat on other tracks ...'."""
     old, new = tuning.settings(tuning.start), tuning.settings(tuning.best)
-    said = ", ".join(
+    change = ", ".join(
         f"{name} {words.exact(value)} instead of {words.exact(old[name])}"
         for name, value in new.items()
     )
@@ -266,7 +266,7 @@ def tuning_last_line(tuning: Tuning) -> str:
         sum(each.log_score for each in part) / len(part) for part in (tuning.before, tuning.after)
     )
     return (
-        f"{said}: log score {words.number(before)} to {words.number(after)} nat on other tracks, "
+        f"{change}: log score {words.number(before)} to {words.number(after)} nat on other tracks, "
         f"{words.number(tuning.earned.value)} of {words.number(tuning.gain.value)} nat earned"
     )
 

@@ -199,8 +199,8 @@ def update_state(
         residual, H, place, birth = linearise(point, state, planes)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
-        said = compute_information(residual, H, variance, settings)
-        looks.append(Linearisation(residual, H, place, said, birth))
+        information = compute_information(residual, H, variance, settings)
+        looks.append(Linearisation(residual, H, place, information, birth))
         delta = state.minus(prior)
         step, total = solve_step(known, delta, looks[-1].information)
         state = state.plus(step)
