@@ -13,8 +13,7 @@ import pytest
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.io import read, remote, split_source, write
-from smfeval.studies.cache import task_key
-from smfeval.studies.task import Input, Task
+from smfeval.studies.task import Input, Task, task_key
 from smfeval.summarise.number import Intervals
 from support.beliefs import gaussian, poses, with_cross
 from support.commands import refused, run
