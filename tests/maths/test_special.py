@@ -19,6 +19,7 @@ from smfeval.maths.special import (
     chi_squared_tail,
     chi_squared_tail_quantile,
     erf,
+    golden_section,
     normal_quantile,
     t_cdf,
     t_quantile,
@@ -122,3 +123,14 @@ def test_tail_of_student_ends_and_has_no_value_without_a_number() -> None:
 def test_mean_logarithm_of_chi_squared(degrees: int) -> None:
     expected = peer.digamma(degrees / 2) + np.log(2)
     assert chi_squared_mean_log(degrees) == pytest.approx(expected, abs=1e-15)
+
+
+def test_golden_section_finds_the_least_value_by_few_tries():
+    tried = []
+
+    def score(x):
+        tried.append(x)
+        return (x - 1.3) ** 2
+
+    assert golden_section(score, -5, 5, 14) == pytest.approx(1.3, abs=0.05)
+    assert len(tried) == 14

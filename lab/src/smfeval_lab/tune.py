@@ -25,7 +25,7 @@ from smfeval.calibration.models import WORST
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths.arrays import Floats
-from smfeval.maths.minimum import golden_section
+from smfeval.maths.special import golden_section
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.summarise.number import Intervals, Number

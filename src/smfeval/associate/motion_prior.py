@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.minimum import golden_section
+from smfeval.maths.special import golden_section
 
 Element = TypeVar("Element", bound=tuple[Floats, ...])
 

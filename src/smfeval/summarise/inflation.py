@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, spaced_indices
-from smfeval.maths.minimum import golden_section
-from smfeval.maths.special import chi_squared_tail_quantile
+from smfeval.maths.special import chi_squared_tail_quantile, golden_section
 
 FLAT = 1e-12  # errors with less spread in one direction have no shape to speak of
 LOG_SCALES = (-30.0, 30.0)  # range of log c
