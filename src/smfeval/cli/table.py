@@ -6,7 +6,7 @@ from smfeval.errors import OptionError
 from smfeval.io.documents import read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
-from smfeval.show.report import Section
+from smfeval.show.report import ReportSection
 from smfeval.show.results_table import ResultTable, markdown, shown_table, table_of
 
 
@@ -38,5 +38,5 @@ def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
     else:
         names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
         shown = shown_table(table, names, verbose=chosen.verbose)
-        as_text = Section(table=shown, indent=0)
+        as_text = ReportSection(table=shown, indent=0)
         print(markdown(shown) if chosen.format == "markdown" else as_text, end="")

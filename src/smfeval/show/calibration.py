@@ -4,7 +4,7 @@ from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.calibration.correction import UNEARNED_SLOPE, Correction
 from smfeval.calibration.held_out import HeldOut
-from smfeval.show.report import Report, Row, Section, Table, labelled
+from smfeval.show.report import Report, ReportSection, Row, Table, labelled
 
 ARROW = "->"
 
@@ -40,7 +40,9 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         for each in calibration.held_out
     ]
     table = Table.of_texts([*head, *body], right=True)
-    return Report((Section(calibration.sentence, rows=tuple(rows)), Section(table=table)))
+    return Report(
+        (ReportSection(calibration.sentence, rows=tuple(rows)), ReportSection(table=table))
+    )
 
 
 def _doubt_texts(calibration: Calibration, *, verbose: bool) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from smfeval import words
 from smfeval.judge.decide import Verdict
-from smfeval.show.report import Row, Section, Table, labelled
+from smfeval.show.report import ReportSection, Row, Table, labelled
 from smfeval.summarise.number import Number
 from smfeval.why.alibis import Alibi, Alibis
 from smfeval.why.diagnoses import Diagnoses
@@ -20,7 +20,7 @@ DIAGNOSES_TITLE = "where the error comes from"
 
 def sections_of(
     alibis: Alibis | None, diagnoses: Diagnoses | None, *, name: str = "", verbose: bool = False
-) -> list[Section]:
+) -> list[ReportSection]:
     """What was asked for of an estimate; the first section names it where `name` is given."""
     sections = [] if diagnoses is None else [diagnoses_section(diagnoses, verbose=verbose)]
     sections += [] if alibis is None else [alibis_section(alibis)]
@@ -30,10 +30,10 @@ def sections_of(
     return sections
 
 
-def alibis_section(alibis: Alibis) -> Section:
+def alibis_section(alibis: Alibis) -> ReportSection:
     """A table, notes and the closing sentence; this alone where there is nothing to explain."""
     if not alibis.rows:
-        return Section(alibis.sentence)
+        return ReportSection(alibis.sentence)
     cells, above = alibi_cells(alibis), ""
     once = []
     for name, *others in cells:
@@ -41,7 +41,7 @@ def alibis_section(alibis: Alibis) -> Section:
         above = name
     notes = (f"  note  {note}" for note in alibi_notes(alibis))
     table = Table.of_texts([ALIBI_HEADINGS, *once])
-    return Section(ALIBIS_TITLE, table=table, notes=(*notes, alibis.sentence))
+    return ReportSection(ALIBIS_TITLE, table=table, notes=(*notes, alibis.sentence))
 
 
 def alibi_cells(alibis: Alibis) -> list[tuple[str, ...]]:
@@ -83,10 +83,10 @@ def alibi_notes(alibis: Alibis) -> list[str]:
     return [*alibis.notes, *reasons]
 
 
-def diagnoses_section(diagnoses: Diagnoses, *, verbose: bool = False) -> Section:
+def diagnoses_section(diagnoses: Diagnoses, *, verbose: bool = False) -> ReportSection:
     """Faults with what to try, biases and tails; `-v` adds windows and regimes."""
     if diagnoses.reason is not None:
-        return Section(DIAGNOSES_TITLE, (f"  {diagnoses.reason}",))
+        return ReportSection(DIAGNOSES_TITLE, (f"  {diagnoses.reason}",))
     rows = [
         Row(each.cause, text)
         for each in diagnoses.found
@@ -110,7 +110,7 @@ def diagnoses_section(diagnoses: Diagnoses, *, verbose: bool = False) -> Section
     for each in diagnoses.untested:
         untested.setdefault(each.reason, []).append(each.name)
     rows += [Row("not tested", f"{', '.join(names)}: {why}") for why, names in untested.items()]
-    return Section(DIAGNOSES_TITLE, rows=(*rows, *labelled("note", diagnoses.notes)))
+    return ReportSection(DIAGNOSES_TITLE, rows=(*rows, *labelled("note", diagnoses.notes)))
 
 
 def _bias_text(bias: Bias) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.maths.stamps import seconds_text
-from smfeval.show.report import Report, Row, Section, doubt_text, labelled
+from smfeval.show.report import Report, ReportSection, Row, doubt_text, labelled
 from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def report(found: "Found", *, verbose: bool = False) -> Report:
     if isinstance(found, list):
         return Report((_topics(found),))
     rows = tuple(track_rows(found, verbose=verbose))
-    return Report((Section(found.track.provenance.name, rows=rows, notes=(last_line(found),)),))
+    return Report(
+        (ReportSection(found.track.provenance.name, rows=rows, notes=(last_line(found),)),)
+    )
 
 
 def several_report(
@@ -45,25 +47,25 @@ def several_report(
     sections = []
     for source, each in zip(sources, found, strict=True):
         if isinstance(each, str):
-            section = Section(each)
+            section = ReportSection(each)
         elif isinstance(each, list):
             section = _topics(each)
         else:
             rows = [] if quiet else [*_what_rows(each), *_dropped_rows(each.track)]
             rows += [] if quiet else labelled("doubt", map(str, each.doubts))
-            section = Section(last_line(each), rows=tuple(rows))
+            section = ReportSection(last_line(each), rows=tuple(rows))
         named = isinstance(each, str) and each.startswith(source)
         title = section.title if named else f"{source}: {section.title}"
         sections.append(replace(section, title=title))
     return Report(tuple(sections), apart=False)
 
 
-def _topics(found: "list[Candidate]") -> Section:
+def _topics(found: "list[Candidate]") -> ReportSection:
     """A line for each topic of a bag that holds poses."""
     if not found:
-        return Section("no topic holds poses")
+        return ReportSection("no topic holds poses")
     lines = tuple(f"  {words.visible(str(each))}" for each in found)
-    return Section("topics with poses; name one as BAG:/topic", lines)
+    return ReportSection("topics with poses; name one as BAG:/topic", lines)
 
 
 def track_rows(examination: "Examination", *, verbose: bool = False) -> list[Row]:
@@ -269,7 +271,7 @@ def conversion_report(done: Conversion, *, verbose: bool = False) -> Report:
         rows.append(Row("convention", track.provenance.convention))
     rows += _further_rows(done.examination, verbose=verbose)
     rows += [*labelled("assumed", done.assumed), *labelled("lost", done.lost)]
-    return Report((Section(rows=tuple(rows), notes=(conversion_line(done),), indent=0),))
+    return Report((ReportSection(rows=tuple(rows), notes=(conversion_line(done),), indent=0),))
 
 
 def conversion_line(done: Conversion) -> str:

@@ -10,7 +10,7 @@ from smfeval import __version__, words
 from smfeval.evaluation import Evaluation
 from smfeval.explain.degeneracy import Regression, ScanGeometry
 from smfeval.explain.updates import CreditRow, Displacement, Explanation, LeftOut
-from smfeval.show.report import Report, Row, Section, labelled
+from smfeval.show.report import Report, ReportSection, Row, labelled
 
 SCHEMA = "smfeval.explain/1"
 MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
@@ -139,7 +139,7 @@ def report(found: Explained, *, verbose: bool = False) -> Report:
     if found.scans is not None:
         rows += _scan_rows(found.scans, verbose=verbose)
     rows += labelled("note", found.notes)
-    return Report((Section(title, rows=tuple(rows), notes=(last_line(found),)),))
+    return Report((ReportSection(title, rows=tuple(rows), notes=(last_line(found),)),))
 
 
 def last_line(found: Explained) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from smfeval import words
 from smfeval.online.innovations import InnovationReport, SensorJudgement
-from smfeval.show.report import Report, Row, Section, Table, labelled
+from smfeval.show.report import Report, ReportSection, Row, Table, labelled
 from smfeval.summarise.interval import Interval
 
 BLIND = (
@@ -55,7 +55,7 @@ def report(judged: InnovationReport, *, verbose: bool = False) -> Report:
     ]
     head = ("sensor", "d", "accepted", "k", "lag 1", "verdict")
     return Report(
-        (Section(headline(judged), table=Table.of_texts([head, *body]), rows=tuple(rows)),)
+        (ReportSection(headline(judged), table=Table.of_texts([head, *body]), rows=tuple(rows)),)
     )
 
 

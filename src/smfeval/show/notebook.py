@@ -14,7 +14,7 @@ from smfeval.io.documents import SavedResult
 from smfeval.results import Drawable, Result
 from smfeval.show import check, pairs, results_table, sweep
 from smfeval.show.render import html_environment
-from smfeval.show.report import Section, labelled
+from smfeval.show.report import ReportSection, labelled
 from smfeval.show.score import brief_rows
 from smfeval.show.study import document as study_document
 from smfeval.show.study.remarks import study_title
@@ -64,26 +64,28 @@ def html(subject: Drawable) -> str:
     )
 
 
-def section_of(subject: Drawable) -> tuple[str, Section]:
+def section_of(subject: Drawable) -> tuple[str, ReportSection]:
     """Title, and sentences with rows or a table."""
     if isinstance(subject, Evaluation):
         return subject.estimate.provenance.name, _evaluation_section(subject)
     if isinstance(subject, Track | ParticleTrack):
-        return subject.provenance.name, Section(rows=tuple(check.track_rows(examine(subject))))
+        return subject.provenance.name, ReportSection(
+            rows=tuple(check.track_rows(examine(subject)))
+        )
     if isinstance(subject, Result):
         title, sentences = _headlines(subject)
         table = results_table.table_of([(title, subject.to_dict())])
-        return title, Section(lead=sentences, table=results_table.shown_table(table))
+        return title, ReportSection(lead=sentences, table=results_table.shown_table(table))
     raise OptionError(f"{type(subject).__name__} has nothing to show")
 
 
-def _evaluation_section(found: Evaluation) -> Section:
+def _evaluation_section(found: Evaluation) -> ReportSection:
     """The lines of the report without those that name flags; all notes and doubts instead."""
     rows = [row for row in brief_rows(found) if row.label not in ("next", "note", "doubt")]
     notes = [note for note in found.all_notes if note != found.intervals_note]
     doubts = [doubt.sentence for doubt in found.doubts]
     lines = (*rows, *labelled("note", notes), *labelled("doubt", doubts))
-    return Section(lead=(found.verdict.headline,), rows=lines)
+    return ReportSection(lead=(found.verdict.headline,), rows=lines)
 
 
 def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from smfeval.compare.hypothesis import Hypothesis
 from smfeval.judge.sentences import evidence_text, fitted_text, support
 from smfeval.show.check import reading_rows
 from smfeval.show.numbers import relative_rows
-from smfeval.show.report import Report, Row, Section, Table, doubt_text, labelled
+from smfeval.show.report import Report, ReportSection, Row, Table, doubt_text, labelled
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
@@ -52,16 +52,18 @@ def report(comparison: Comparison, *, verbose: bool = False) -> Report:
         (pair,) = pairs
         rows += [*(_pair_rows(pair) if verbose else _brief_rows(pair)), *end]
         title = pair.claim.sentence if verbose else pair.claim.headline
-        return Report((Section(title, rows=tuple(rows), label=pair.claim.label),))
+        return Report((ReportSection(title, rows=tuple(rows), label=pair.claim.label),))
 
     sentences = tuple(pair.claim.sentence for pair in pairs if verbose)
-    first = Section(
+    first = ReportSection(
         attribution_sentence(attribution), sentences, k_pair_matrix(comparison), indent=0
     )
     blocks = [
-        Section(f"{pair.a} and {pair.b}", rows=tuple(_pair_rows(pair))) for pair in pairs if verbose
+        ReportSection(f"{pair.a} and {pair.b}", rows=tuple(_pair_rows(pair)))
+        for pair in pairs
+        if verbose
     ]
-    last = Section(rows=(*rows, *_attribution_rows(attribution), *end))
+    last = ReportSection(rows=(*rows, *_attribution_rows(attribution), *end))
     return Report((first, *blocks, last), apart=False)
 
 

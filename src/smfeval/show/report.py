@@ -77,7 +77,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A part of a report: in this order what there is of its sentences, table, rows and notes."""
 
     title: str = ""
@@ -104,7 +104,7 @@ class Section:
 class Report:
     """The sections of a report, `apart`: with a blank line between them."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     apart: bool = True
 
     def __str__(self) -> str:

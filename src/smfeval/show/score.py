@@ -24,8 +24,8 @@ from smfeval.show.report import (
     DASH,
     Cell,
     Report,
+    ReportSection,
     Row,
-    Section,
     Table,
     doubt_text,
     labelled,
@@ -107,18 +107,18 @@ def last_lines(found: Findings) -> str:
     return "\n".join(lines)
 
 
-def _summary(found: Findings, *, chart: bool) -> Section:
+def _summary(found: Findings, *, chart: bool) -> ReportSection:
     verdict, rows = found.evaluation.verdict, brief_rows(found.evaluation, causes=found.causes)
     rows = _with_chart(rows, found.evaluation) if chart else rows
-    return Section(verdict.headline, rows=tuple(rows), label=verdict.label)
+    return ReportSection(verdict.headline, rows=tuple(rows), label=verdict.label)
 
 
-def _everything(evaluation: Evaluation, *, chart: bool) -> Section:
+def _everything(evaluation: Evaluation, *, chart: bool) -> ReportSection:
     verdict, rows = evaluation.verdict, all_rows(evaluation)
     rows = _with_chart(rows, evaluation) if chart else rows
     tracks = (evaluation.estimate, evaluation.reference)
     names = " against ".join(track.provenance.name for track in tracks)
-    return Section(verdict.sentence, (names,), rows=tuple(rows), label=verdict.label)
+    return ReportSection(verdict.sentence, (names,), rows=tuple(rows), label=verdict.label)
 
 
 def _with_chart(rows: list[Row], evaluation: Evaluation) -> list[Row]:
@@ -297,7 +297,7 @@ def next_text(evaluation: Evaluation, causes: Sequence[str] = ()) -> str:
     return ", ".join([*next((hints for holds, hints in situations if holds), []), *MORE])
 
 
-def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> Section:
+def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSection:
     """Several estimates, one row each; below them notes and doubts, where not all is said of each.
 
     With `verbose` all numbers that give an overview, otherwise the few that fit on a screen.
@@ -315,13 +315,13 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> Section:
     )
     table = Table(("estimate", "verdict", *(row.heading for row in columns), "scored"), cells)
     if verbose:
-        return Section(table=table, indent=0)
+        return ReportSection(table=table, indent=0)
     rows = [
         *labelled("note", _said_once(names, map(_other_notes, evaluations))),
         *labelled("doubt", _said_once(names, (map(doubt_text, e.doubts) for e in evaluations))),
         Row("next", ", ".join(["-q (a reason for each)", *MORE])),
     ]
-    return Section(table=table, rows=tuple(rows), indent=0)
+    return ReportSection(table=table, rows=tuple(rows), indent=0)
 
 
 def short_names(evaluations: list[Evaluation]) -> list[str]:

@@ -14,7 +14,7 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import paper_style
 from smfeval.show.figures.table import draw
 from smfeval.show.page.document import Card, document, sentence
-from smfeval.show.report import Section, Table
+from smfeval.show.report import ReportSection, Table
 from smfeval_lab.casestudy import CaseStudy
 from smfeval_lab.casestudy.conclusions import sentences
 from smfeval_lab.casestudy.plan import OWN_FILTER
@@ -68,7 +68,7 @@ def _draw_degeneracy(outcome: Outcome) -> Figure:
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
     tables = [
-        Section(
+        ReportSection(
             sheet.title,
             table=Table.of_texts([sheet.headings, *sheet.rows]),
             notes=sheet.remarks,
@@ -86,7 +86,7 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         question="Why is a LiDAR-inertial filter overconfident?",
         heading=extent(study),
         verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
-        sections=[*tables, *([Section("Figures", pictures=pictures)] if pictures else [])],
+        sections=[*tables, *([ReportSection("Figures", pictures=pictures)] if pictures else [])],
     )
 
 

@@ -3,7 +3,7 @@
 from smfeval.show.check import last_line, track_rows
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.page.plots import drawn_path
-from smfeval.show.report import Section, doubt_text
+from smfeval.show.report import ReportSection, doubt_text
 from smfeval.track import GaussianTrack, ParticleTrack
 from smfeval.why.one_track import Examination
 
@@ -30,5 +30,8 @@ def check_page(examination: Examination, *, command: str) -> str:
             warnings=doubts,
             look="conservative" if doubts else "consistent",
         ),
-        sections=[Section("The track", plots=tuple(plots)), Section("What is in it", rows=rows)],
+        sections=[
+            ReportSection("The track", plots=tuple(plots)),
+            ReportSection("What is in it", rows=rows),
+        ],
     )

@@ -7,7 +7,7 @@ from smfeval import words
 from smfeval.compare.slopes import Point, format_settings
 from smfeval.compare.sweep import Sweep
 from smfeval.show.page.document import Card, document, sentence
-from smfeval.show.report import Cell, Cells, Section, Table, number_cell
+from smfeval.show.report import Cell, Cells, ReportSection, Table, number_cell
 from smfeval.show.sweep import (
     effect_table,
     extent,
@@ -50,15 +50,17 @@ def _card(sweep: Sweep) -> Card:
     return Card(label, f"{verdicts(sweep)}.", evidence, warnings=failed, look=LOOKS.get(label, ""))
 
 
-def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[Section]:
+def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[ReportSection]:
     plots = tuple((f"knob-{n}", f"{knob}: its value at each mark") for n, knob in enumerate(knobs))
-    yield Section("NEES and error over precision", plots=plots)
+    yield ReportSection("NEES and error over precision", plots=plots)
     notes = tuple(line.strip() for line in predictions(sweep))
-    yield Section("What each knob does", table=Table.of_texts(effect_table(sweep)), notes=notes)
+    yield ReportSection(
+        "What each knob does", table=Table.of_texts(effect_table(sweep)), notes=notes
+    )
     runs = tuple(map(_run, sweep.points))
-    yield Section("Every run", table=Table(RUN_HEADINGS, runs) if runs else None)
+    yield ReportSection("Every run", table=Table(RUN_HEADINGS, runs) if runs else None)
     if sweep.notes:
-        yield Section("Conventions and assumptions", notes=sweep.notes)
+        yield ReportSection("Conventions and assumptions", notes=sweep.notes)
 
 
 def _run(point: Point) -> Cells:
