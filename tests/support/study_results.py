@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
-from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, Section
+from smfeval.compare.duels import Column, Duel, MetricCell, Ranks, StudySection
 from smfeval.evaluation import Options
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import PairResult, Study, TaskResult
@@ -100,7 +100,7 @@ def coverage():
 
 
 def section(converged_only=False):
-    return Section(
+    return StudySection(
         "oxford",
         converged_only,
         3,
@@ -113,7 +113,9 @@ def section(converged_only=False):
 def pair_section():
     both = f"{PLAIN} | {ODD}"
     values = (cell(both, number(3.1, 1.2, 9.9, "1"), (1.2, 3.1, 9.9)),)
-    return Section("oxford", True, 3, (Column("k_pair", values, (), None),), (), ("one-sided",))
+    return StudySection(
+        "oxford", True, 3, (Column("k_pair", values, (), None),), (), ("one-sided",)
+    )
 
 
 def task(name, track, metrics=(), failure=None, repeat=0):

@@ -103,7 +103,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Section:
+class StudySection:
     """A table: one group of tracks, or all; all tracks or only those that converged."""
 
     group: str

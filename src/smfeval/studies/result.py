@@ -5,7 +5,7 @@ from math import exp
 from sys import intern
 from typing import Any
 
-from smfeval.compare.duels import Section
+from smfeval.compare.duels import StudySection
 from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
 from smfeval.judge.evidence import TrackEvidence
@@ -147,10 +147,10 @@ class Study(Result):
     plan: Plan
     results: tuple[TaskResult, ...]  # in the order of the plan, whoever computed them
     pair_results: tuple[PairResult, ...]
-    sections: tuple[Section, ...]  # per group, and over all tracks; then on converged tracks only
-    pair_sections: tuple[Section, ...]
+    sections: tuple[StudySection, ...]  # per group and over all tracks; then on converged ones
+    pair_sections: tuple[StudySection, ...]
     notes: tuple[str, ...] = ()
-    sensitivity: tuple[Section, ...] = ()  # k and k_pair under alternatives, where asked for
+    sensitivity: tuple[StudySection, ...] = ()  # k and k_pair under alternatives, where asked for
     monte_carlo: tuple[MonteCarlo, ...] = ()  # estimators on tracks that have enough repeats
 
     @property

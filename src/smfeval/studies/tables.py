@@ -13,7 +13,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.across import Entrants, fewest_for_median, metric_column
-from smfeval.compare.duels import FEWEST, LEVEL, Column, Section
+from smfeval.compare.duels import FEWEST, LEVEL, Column, StudySection
 from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -153,7 +153,7 @@ def _boards(
     return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, absorbed)
 
 
-def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
+def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[StudySection, ...]:
     """Compare the estimators of a study, metric by metric.
 
     On converged tracks only, each estimator keeps its own; two meet where both converged.
@@ -165,7 +165,7 @@ def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
             there = boards.on_tracks(places)
             kept = there.converged_only() if converged_only else there
             pooled = pooled_estimators(plan, kept, results)
-            section = Section(
+            section = StudySection(
                 group=group,
                 converged_only=converged_only,
                 tracks=kept.track_count if converged_only else len(places),
@@ -180,7 +180,7 @@ def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[Section, ...]:
 
 def pair_sections(
     plan: Plan, results: Sequence[TaskResult], pair_results: Sequence[PairResult]
-) -> tuple[Section, ...]:
+) -> tuple[StudySection, ...]:
     """Compare pairs on the tracks on which both converge, by `results`; nobody wins."""
     if not pair_results:
         return ()
@@ -190,7 +190,7 @@ def pair_sections(
         there = boards.on_tracks(places)
         kept = there.converged_only()
         shown = tuple(board for board in kept.metrics if board.metric not in (OPPOSED, OPPOSED_P))
-        section = Section(
+        section = StudySection(
             group=group,
             converged_only=True,
             tracks=kept.track_count,
@@ -446,7 +446,7 @@ class VerdictMoves:
 
 def sensitivity_sections(
     plan: Plan, results: Sequence[TaskResult], pairs: Sequence[PairResult]
-) -> tuple[Section, ...]:
+) -> tuple[StudySection, ...]:
     """k of every estimator, and k_pair of every pair, as planned and under each alternative.
 
     Empty where none was asked for.
@@ -459,7 +459,7 @@ def sensitivity_sections(
         if columns:
             notes = _move_notes(runs) if metric == "k" else ()
             title = f"sensitivity of {metric}"
-            found.append(Section(title, False, len(plan.tracks), columns, (), notes))
+            found.append(StudySection(title, False, len(plan.tracks), columns, (), notes))
     return tuple(found)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smfeval.compare.duels import Column, Section
+from smfeval.compare.duels import Column, StudySection
 from smfeval.show.study.formats import FORMATS
 from smfeval.studies.result import Study
 from support.study_results import cell, number, plan, study
@@ -12,13 +12,13 @@ def lonely():
     """One estimator, one track, one number without an interval."""
     alone = number(0.1, reason="tracks: 1; an interval needs 6")
     column = Column("mae", (cell("A", alone, (0.1,), best=True),), (), None)
-    return Study(plan("A", ("t",)), (), (), (Section("all", False, 1, (column,), ()),), ())
+    return Study(plan("A", ("t",)), (), (), (StudySection("all", False, 1, (column,), ()),), ())
 
 
 STUDIES = {
     "everything goes wrong": study(),
     "no tables": Study(plan(), (), (), (), ()),
-    "no columns": Study(plan(), (), (), (Section("all", False, 0, (), ()),), ()),
+    "no columns": Study(plan(), (), (), (StudySection("all", False, 0, (), ()),), ()),
     "one number": lonely(),
 }
 

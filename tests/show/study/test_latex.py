@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from smfeval.compare.duels import Column, Section
+from smfeval.compare.duels import Column, StudySection
 from smfeval.show.render import escape_latex
 from smfeval.show.study.latex import text
 from smfeval.studies.result import Study
@@ -72,7 +72,7 @@ NASTY = (
 
 def nasty():
     cells = tuple(cell(name, number(1.0, 0.5, 2.0), (1.0,) * 3, best=True) for name in NASTY)
-    table = Section("g", False, 3, (Column("mae", cells, (), None),), (), NASTY)
+    table = StudySection("g", False, 3, (Column("mae", cells, (), None),), (), NASTY)
     return Study(plan(NASTY), (), (), (table,), (), NASTY)
 
 
@@ -88,7 +88,7 @@ def test_no_name_is_a_command(tmp_path):
 
 def test_many_tables_are_not_too_many(tmp_path):
     many = tuple(
-        Section(f"group {at}", False, 3, nasty().sections[0].columns, ()) for at in range(70)
+        StudySection(f"group {at}", False, 3, nasty().sections[0].columns, ()) for at in range(70)
     )
     compiled(tmp_path, text(Study(plan(NASTY), (), (), many, ())))
 
@@ -97,7 +97,7 @@ def test_wide_values_beside_wide_intervals_of_other_rows_do_not_stick_out(tmp_pa
     far = (number(9e4), number(10.0, 1.9, 3.6e3), number(970.0, 80.0, 4.2e7))
     cells = tuple(cell(name, each, (1.0,) * 3) for name, each in zip("ABC", far, strict=True))
     columns = tuple(Column(f"metric {at}", cells, (), None) for at in range(9))
-    many = Study(plan("ABC"), (), (), (Section("g", False, 3, columns, ()),), ())
+    many = Study(plan("ABC"), (), (), (StudySection("g", False, 3, columns, ()),), ())
     log, _ = compiled(tmp_path, text(many))
     assert "Overfull" not in log
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from smfeval.compare.duels import Column, Section
+from smfeval.compare.duels import Column, StudySection
 from smfeval.show.study.layout import SAME_NOTE, Digits, grids
 from smfeval.show.study.remarks import footnote_letter
 from smfeval.studies.result import Study
@@ -29,7 +29,7 @@ def made(*sections, pairs=()):
 
 
 def one(*columns, tracks=3):
-    (grid,) = grids(made(Section("g", False, tracks, columns, ())))
+    (grid,) = grids(made(StudySection("g", False, tracks, columns, ())))
     return grid
 
 
@@ -48,7 +48,7 @@ def test_a_column_of_lengths_has_one_unit_that_suits_its_middle_number():
 
 def test_a_metric_has_the_same_unit_in_all_tables():
     far = Column("mae", (cell(PLAIN, number(30.0), (30.0,) * 3),), (), None)
-    first, second = grids(made(section(), Section("far", False, 3, (far,), ())))
+    first, second = grids(made(section(), StudySection("far", False, 3, (far,), ())))
     assert first.columns[0].unit == second.columns[0].unit == "cm"
 
 

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from smfeval.compare.duels import Column, Duel, Section
+from smfeval.compare.duels import Column, Duel, StudySection
 from smfeval.show.study.layout import column_blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
 from smfeval.show.terminal import render_study
@@ -21,7 +21,7 @@ def small():
 
     columns = tuple(replace(named(each), duels=(), ranks=None, notes=()) for each in (mae(), k()))
     diverged = (("A", 0, 3), ("B", 1, 3), ("C", 0, 0), ("D", 1, 2))
-    table = Section("oxford", False, 3, columns, diverged, ("a note",))
+    table = StudySection("oxford", False, 3, columns, diverged, ("a note",))
     return Study(plan("ABCD"), (), (), (table,), ())
 
 
@@ -64,7 +64,7 @@ def wide(metrics=9):
         return Column(f"metric_{at}", cells, (), None, ("a long note, " * 30,))
 
     columns = tuple(column(at) for at in range(1, metrics + 1))
-    table = Section("g", False, 3, columns, (("A", 0, 3),))
+    table = StudySection("g", False, 3, columns, (("A", 0, 3),))
     return Study(plan("ABC"), (), (), (table,), ())
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from smfeval import words
-from smfeval.compare.duels import Section
+from smfeval.compare.duels import StudySection
 from smfeval.show.page.document import Card, document, option_rows
 from smfeval.show.report import Cell, Cells, Row, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
@@ -90,7 +90,7 @@ def _count_cell(how_often: int) -> Cell:
 def _calibration_first(study: Study) -> Study:
     """The same tables, with the columns that answer the page's question before the others."""
 
-    def ordered(sections: Sequence[Section]) -> tuple[Section, ...]:
+    def ordered(sections: Sequence[StudySection]) -> tuple[StudySection, ...]:
         return tuple(
             replace(each, columns=tuple(sorted(each.columns, key=lambda c: _place(c.metric))))
             for each in sections

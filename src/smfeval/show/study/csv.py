@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from smfeval.compare.duels import Column, MetricCell, Section
+from smfeval.compare.duels import Column, MetricCell, StudySection
 from smfeval.show.study.layout import gauges
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number, finite_or_none
@@ -68,7 +68,7 @@ def text(study: Study) -> str:
     return lines.getvalue()
 
 
-def _rows(section: Section) -> Iterator[dict[str, Any]]:
+def _rows(section: StudySection) -> Iterator[dict[str, Any]]:
     """A row for each cell, for each pooled k, and two for each count of opposed errors."""
     lost = {name: diverged for name, diverged, _ in section.diverged}
     table = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from smfeval import __version__
 from smfeval.align.extent import Extent
-from smfeval.compare.duels import MetricCell, Section
+from smfeval.compare.duels import MetricCell, StudySection
 from smfeval.show.render import json_text
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import PairResult, Study, TaskResult
@@ -95,7 +95,7 @@ def _named(names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> list[dict
     return [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
 
 
-def _section(section: Section, keys: Keys) -> dict[str, Any]:
+def _section(section: StudySection, keys: Keys) -> dict[str, Any]:
     return {
         "group": section.group,
         "converged_only": section.converged_only,

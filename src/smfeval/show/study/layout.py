@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.duels import Column, MetricCell, Section
+from smfeval.compare.duels import Column, MetricCell, StudySection
 from smfeval.show.report import Row
 from smfeval.show.study.remarks import (
     Marks,
@@ -297,7 +297,7 @@ def whole_grids(study: Study, *, pairs: bool = False) -> dict[str, Grid]:
 
 def _grid(
     study: Study,
-    section: Section,
+    section: StudySection,
     of: str,
     scales: dict[str, Scale],
     common_notes: tuple[str, ...],
@@ -342,7 +342,7 @@ def _grid(
     )
 
 
-def _distinct_sections(study: Study) -> Iterator[Section]:
+def _distinct_sections(study: Study) -> Iterator[StudySection]:
     """Sections without those that converged tracks leave as they were; a note says so."""
     converged = {each.group: each for each in study.sections if each.converged_only}
     whole = {each.group: each for each in study.sections if not each.converged_only}
@@ -373,7 +373,7 @@ def _table_cells(
     return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 
-def _scales(sections: Iterable[Section]) -> dict[str, Scale]:
+def _scales(sections: Iterable[StudySection]) -> dict[str, Scale]:
     """The unit of each metric."""
     medians: dict[str, list[MetricCell]] = {}
     for section in sections:

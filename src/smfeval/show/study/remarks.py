@@ -7,7 +7,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, Section
+from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, StudySection
 from smfeval.show.report import Row
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
@@ -35,7 +35,7 @@ def metric_title(metric: str) -> str:
     return PAIR_TITLES.get(metric) or printable(metric)
 
 
-def section_title(section: Section, of: str) -> str:
+def section_title(section: StudySection, of: str) -> str:
     """Group and tracks of a table."""
     pairs = "pairs without a reference: " if of == "pair" else ""
     only = "converged only, of " if section.converged_only else ""
@@ -98,7 +98,7 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
     return tuple(lines)
 
 
-def verdict_lines(section: Section) -> RemarkTexts:
+def verdict_lines(section: StudySection) -> RemarkTexts:
     """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out.
 
     'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason.
@@ -165,7 +165,7 @@ MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
 
-def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Row, ...]:
+def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tuple[Row, ...]:
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
@@ -182,13 +182,13 @@ def section_remarks(section: Section, *, without: RemarkTexts = ()) -> tuple[Row
     return tuple(Row(label, printable(text)) for label, texts in said.items() for text in texts)
 
 
-def section_notes(section: Section) -> RemarkTexts:
+def section_notes(section: StudySection) -> RemarkTexts:
     """Notes of a table and of its columns, each once."""
     in_columns = merge_sentences((c.metric, note) for c in section.columns for note in c.notes)
     return tuple(dict.fromkeys((*section.notes, *in_columns)))
 
 
-def shared_notes(sections: tuple[Section, ...]) -> RemarkTexts:
+def shared_notes(sections: tuple[StudySection, ...]) -> RemarkTexts:
     """Notes that all of several tables have."""
     first, *others = [section_notes(section) for section in sections] or [()]
     return tuple(n for n in first if all(n in other for other in others)) if others else ()
