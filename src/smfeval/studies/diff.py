@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from smfeval.studies.result import NO_FILE
 from smfeval.studies.store import TASKS
 from smfeval.studies.tables import ABSORBED, OF_ERRORS, is_relative
 from smfeval.summarise.numbers import NumberRow, metrics
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Outcome = Literal["better", "worse", "moved", "not significant", "not tested", "same"]
 Run = tuple[str, str, str, int]  # estimator, group, track, repeat
@@ -112,7 +109,7 @@ def diff_studies(old: Path, new: Path) -> StudyDiff:
     """Compare the stores of two studies: their output folders."""
     before, after = _load(old), _load(new)
     scored_before, scored_after = (
-        {r for r, t in s.items() if _is_scored(t)} for s in (before, after)
+        {run for run, row in store.items() if row["failure"] is None} for store in (before, after)
     )
     shared = sorted(scored_before & scored_after)
     if not shared:
@@ -121,7 +118,9 @@ def diff_studies(old: Path, new: Path) -> StudyDiff:
         )
     lost = sorted(scored_before - scored_after)
     failed = tuple(
-        (run, _failure(after[run])) for run in lost if run in after and _has_failed(after[run])
+        (run, str(after[run]["failure"]))
+        for run in lost
+        if run in after and after[run]["failure"] != NO_FILE
     )
     gone = {run for run, _ in failed}
     return StudyDiff(
@@ -154,28 +153,12 @@ def _load(folder: Path) -> Store:
     if not is_file(path):
         raise FormatError(f"{folder}: this is no output folder of a study; there is no {TASKS}")
     _, frame = read_table(path)
-    _refuse_columns(frame, path)
-    rows = frame.iter_rows(named=True)
-    return {(r["estimator"], r["group"], r["track"], r["repeat"]): r for r in rows}
-
-
-def _refuse_columns(frame: "pl.DataFrame", path: Path) -> None:
     needed = ("estimator", "group", "track", "repeat", "key", "failure", "verdict")
     lacking = [name for name in needed if name not in frame.columns]
     if lacking:
         raise FormatError(f"{path}: this is no table of a study; it lacks {words.join(lacking)}")
-
-
-def _is_scored(row: dict[str, Any]) -> bool:
-    return row["failure"] is None
-
-
-def _has_failed(row: dict[str, Any]) -> bool:
-    return row["failure"] not in (None, NO_FILE)
-
-
-def _failure(row: dict[str, Any]) -> str:
-    return str(row["failure"])
+    rows = frame.iter_rows(named=True)
+    return {(r["estimator"], r["group"], r["track"], r["repeat"]): r for r in rows}
 
 
 def _moves(before: Store, after: Store, shared: Sequence[Run]) -> tuple[MetricMove, ...]:
@@ -216,8 +199,11 @@ def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _P
         for store in (before, after)
     )
     proves = metric in OF_ERRORS or is_relative(metric)
-    counts = [
-        proves or not any(_is_absorbed(store[run]) for store in (before, after) for run in each)
+    counts = [  # not where a fit can have absorbed the claim, as `TaskResult.comparable` tells
+        proves
+        or all(
+            store[run].get("comparable") is not False for store in (before, after) for run in each
+        )
         for each in by_track.values()
     ]
     apart = sum(
@@ -225,11 +211,6 @@ def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _P
         for each in by_track.values()
     )
     return _Paired(old, new, np.array(counts), apart)
-
-
-def _is_absorbed(row: dict[str, Any]) -> bool:
-    """As not `TaskResult.comparable`."""
-    return row.get("comparable") is False
 
 
 def _disjoint(old: dict[str, Any], new: dict[str, Any], metric: str) -> bool:
