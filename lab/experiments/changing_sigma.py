@@ -17,7 +17,7 @@ from smfeval import words
 from smfeval.maths.arrays import Floats
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.numbers import Numbers
+from smfeval.summarise.numbers import numbers_of
 from smfeval.summarise.quantities import Sample
 
 QUANTITIES = ("mae", "rmse", "energy", "log")
@@ -108,7 +108,7 @@ def regime_cell(name: str, ratio: float, cell: tuple[int, float], runs: int) -> 
         rng = np.random.default_rng([seed, run])
         log_sigma, moments = WORLDS[name][0](n, ratio, rng)
         sample = honest_sample(log_sigma, rho, rng)
-        truth, numbers = truths(moments), Numbers(sample)
+        truth, numbers = truths(moments), numbers_of(sample)
         for column, quantity in enumerate(QUANTITIES):
             series = sample.series["ape" if quantity in ("mae", "rmse") else quantity]
             before = sample.number(series, "rmse" if quantity == "rmse" else "mean", "1")

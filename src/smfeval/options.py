@@ -293,6 +293,7 @@ class Options:
     )
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
+    numbers: tuple[str, ...] | None = None  # to compute, by name; None: every number of the table
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -319,9 +320,14 @@ class Options:
 
     @property
     def chosen_rules(self) -> tuple[str, ...]:
-        """The rules asked for; by default all, that of the body too where its size is given."""
+        """The rules asked for; by default all, that of the body too where its size is given.
+
+        Where some numbers alone are asked for, the rules among them.
+        """
         sized = self.settings.body_size_m is not None
-        return RULE_NAMES if sized and self.rules == DEFAULT_RULES else self.rules
+        chosen = RULE_NAMES if sized and self.rules == DEFAULT_RULES else self.rules
+        asked = self.numbers
+        return chosen if asked is None else tuple(name for name in chosen if name in asked)
 
     @property
     def scored_horizon(self) -> Extent | None:

@@ -287,7 +287,7 @@ def test_nothing_is_computed_of_tracks_without_orientation(truth, honest, monkey
     def refuse(*arguments, **more):
         raise AssertionError("computed")
 
-    monkeypatch.setattr("smfeval.evaluation.orientation.pose_residuals", refuse)
+    monkeypatch.setattr("smfeval.evaluation.scoring.pose_residuals", refuse)
     options = Options(alignment="none", intervals=Intervals(None))
     evaluate(honest, truth.with_about(oriented=False), options=options)
 

@@ -7,8 +7,8 @@ import pytest
 
 from smfeval import energy_score
 from smfeval.align.reference_sigma import ReferenceSigma
-from smfeval.evaluation import Options, align_tracks, evaluate, score_left
-from smfeval.evaluation.orientation import score_orientation
+from smfeval.evaluation import Options, align_tracks, evaluate
+from smfeval.evaluation.scoring import score_orientation, score_position
 from smfeval.maths import se3, so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, Track
@@ -94,9 +94,9 @@ def mean_nees(estimate, reference, options):
     """Of position, rotation and pose, scored as `evaluate` does, and not judged."""
     tracks = align_tracks(estimate, reference, options)
     claim = tracks.claim()
-    position = score_left(tracks, claim)
-    turned = score_orientation(tracks.estimate, tracks.reference, claim, tracks.left, options)
-    return [each.series["nees"].mean() for each in (position, turned.rotation, turned.pose)]
+    aligned = (tracks.estimate, tracks.reference, claim, tracks.left, options)
+    rotation, pose, _ = score_orientation(*aligned)
+    return [each.series["nees"].mean() for each in (score_position(*aligned), rotation, pose)]
 
 
 @pytest.mark.parametrize("kind", ["none", "yaw"])

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from smfeval.maths.dependence import wanders
 from smfeval.score import Residuals, RuleSettings, scores
 from smfeval.summarise.number import Intervals
-from smfeval.summarise.numbers import Numbers
+from smfeval.summarise.numbers import numbers_of
 from smfeval.summarise.quantities import WANDERS, Sample
 
 QUICK, MANY = 20, 200
@@ -68,7 +68,7 @@ def numbers(world, n, rng, method="auto"):
     settings = RuleSettings()
     series = scores(residuals, settings, ("ape", "nees", "pit"))
     sample = Sample(series, residuals, settings, Intervals(method))
-    return Numbers(sample)
+    return numbers_of(sample)
 
 
 def truths(world, n, runs):

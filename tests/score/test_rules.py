@@ -283,13 +283,3 @@ def test_along_a_direction_only_the_variance_in_it_counts(rng):
     np.testing.assert_array_equal(
         variance_along(residuals.covariance, upright)[:, 0, 0], residuals.covariance[:, 2, 2]
     )
-
-
-def test_the_crps_is_computed_once_and_cannot_be_written(rng, monkeypatch):
-    residuals = drawn(20, 3, rng)
-    first = residuals.crps_by_axis
-    monkeypatch.setattr("smfeval.score.crps.crps", None)
-    assert residuals.crps_by_axis is first
-    assert not first.flags.writeable
-    with pytest.raises(TypeError):
-        residuals.along(np.eye(3)[:1].repeat(20, axis=0)).crps_by_axis  # noqa: B018

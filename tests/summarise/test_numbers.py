@@ -132,34 +132,39 @@ def computed(monkeypatch):
     return count
 
 
-def test_a_number_is_computed_when_it_is_read_and_only_once(rng, computed):
+def test_scores_are_computed_once_when_a_track_is_evaluated(rng, computed):
     found = evaluated(rng)
     dear = {("energy", "position"), ("crps", "position"), ("energy_rotation", "rotation")}
-    assert dear.isdisjoint(computed)
-    assert found["energy"].value > 0
-    assert ("energy", "position") in computed
-    assert ("crps", "position") not in computed
+    assert dear <= set(computed)
     found.to_dict()
     found.per_scan()
-    assert dear <= set(computed)
     assert set(computed.values()) == {1}
 
 
-def test_a_name_that_is_no_number_is_refused_and_computes_nothing(rng, computed):
-    found = evaluated(rng)
-    before = dict(computed)
-    assert found.position.numbers.get("k_rotation") is None  # it is one of the rotation's
-    with pytest.raises(KeyError, match="crps"):
-        found.rotation.series["crps"]
-    assert computed == before
+def test_rules_and_numbers_that_are_not_asked_for_are_not_computed(rng, computed):
+    few = replace(EXACT, rules=("energy",), numbers=("energy", "k"))
+    found, whole = evaluated(rng, options=few), evaluated(rng, options=EXACT)
+    scored = {"ape", "energy", "nees", "pit"}
+    assert set(found.position.series) == scored
+    assert {
+        rule for (rule, space), n in computed.items() if n > 1 and space == "position"
+    } == scored
+    assert set(found.position.numbers) == {"energy", "k", "k_at_95", "coverage_90"}
+    assert set(found.rotation.numbers) == {"k_at_95", "coverage_90_rotation"}
+    assert (found.k_over_path, found.position.crps_by_axis) == ((), {})
+    assert whole.k_over_path
+    assert whole.position.crps_by_axis
 
 
-def test_the_order_in_which_numbers_are_read_changes_none():
-    forward, backward = (evaluated(np.random.default_rng(1), options=EXACT) for _ in range(2))
-    for name in reversed(NUMBERS):
-        backward.get(name)
-    assert backward.to_dict() == forward.to_dict()
-    assert pickle.loads(pickle.dumps(forward)).to_dict() == forward.to_dict()
+def test_numbers_asked_for_alone_are_those_of_the_whole_table():
+    whole, few = (
+        evaluated(np.random.default_rng(1), options=replace(EXACT, numbers=numbers))
+        for numbers in (None, ("nats_above_consistency", "rmse", "factor_per_axis"))
+    )
+    for name in ("nats_above_consistency", "rmse", "factor_per_axis", "coverage_90"):
+        assert few[name] == whole[name]
+    assert few.verdict.to_dict() == whole.verdict.to_dict()
+    assert pickle.loads(pickle.dumps(whole)).to_dict() == whole.to_dict()
 
 
 def test_a_second_thread_changes_no_number_and_hides_no_error(monkeypatch):

@@ -70,7 +70,8 @@ def _outcome(
         raise OptionError(f"{recording.name} has no reference to score a sweep against")
     try:
         done = run(who[0], recording, _setting_arguments(who[2]))
-        evaluation = evaluate(done.belief, recording.reference, options=replace(options, rules=()))
+        lean = replace(options, numbers=POINT_NUMBERS)
+        evaluation = evaluate(done.belief, recording.reference, options=lean)
     except SmfevalError as error:
         return Failure(*who, str(error))
     return point_of_evaluation(who, evaluation, notes=(*done.notes, *evaluation.all_notes))

@@ -149,7 +149,8 @@ def _score_all(
         )
     sources = [estimate.provenance.name for estimate, _ in pairs]
     names = _distinct(_without_common_end(words.names(sources)))
-    lean = replace(options, intervals=replace(options.intervals, method=None), rules=("log",))
+    unsure = replace(options.intervals, method=None)
+    lean = replace(options, intervals=unsure, rules=(), numbers=())
     beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
     found: list[CalibrationTrack] = []
     for name, (estimate, reference), table in zip(names, pairs, beside, strict=True):

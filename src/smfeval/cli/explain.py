@@ -26,7 +26,7 @@ def run(chosen: argparse.Namespace) -> int:
                 chosen.belief,
                 chosen.ref,
                 extrinsic=chosen.extrinsic,
-                options=Options(rules=()),
+                options=Options(numbers=("k",)),
                 **keywords(chosen),
             )
             belief = evaluation.estimate

@@ -17,10 +17,10 @@ from smfeval.cli.outputs import (
 )
 from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
-from smfeval.evaluation import Evaluation
+from smfeval.evaluation import Evaluation, Options
 from smfeval.evaluation.result import SCHEMA
 from smfeval.show.render import json_text
-from smfeval.show.score import Findings, last_lines, report
+from smfeval.show.score import SHOWN_NUMBERS, Findings, last_lines, report
 from smfeval.track import ParticleTrack
 from smfeval.verbs import evaluate_all, files_read
 from smfeval.words import number
@@ -44,6 +44,7 @@ def run(chosen: argparse.Namespace) -> int:
             calibration=chosen.calibration,
             telemetry=chosen.telemetry,
             extrinsic=chosen.extrinsic,
+            options=_shown_only(chosen, conditions),
             **keywords(chosen),
         )
         _refuse_ignored(chosen, evaluations)
@@ -70,6 +71,14 @@ def _refuse_contradictions(chosen: argparse.Namespace) -> None:
         raise OptionError("--telemetry is of one estimate; score them one at a time")
     if chosen.save_evo is not None and len(chosen.estimates) > 1:
         raise OptionError("--save-evo takes one estimate at a time")
+
+
+def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Options:
+    """Options that compute what the short report shows, where nothing more is asked for."""
+    flags = ("verbose", "json", "html", "plot", "save_plot", "per_scan", "save_evo")
+    more = any(getattr(chosen, flag) for flag in flags)
+    known = {each.name for each in conditions} <= {*SHOWN_NUMBERS}
+    return Options(numbers=SHOWN_NUMBERS if known and not more else None)
 
 
 def _refuse_ignored(chosen: argparse.Namespace, evaluations: list[Evaluation]) -> None:

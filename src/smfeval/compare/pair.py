@@ -30,8 +30,7 @@ from smfeval.compare.sensitivity import (
 from smfeval.errors import TrackError
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.claim import particle_tails
-from smfeval.evaluation.judging import JudgedTracks, judge_fit
-from smfeval.evaluation.metrics import gap_risk_of
+from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_fit
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import ScoredScans
 from smfeval.judge.decide import Facts, Verdict, decide

@@ -171,6 +171,7 @@ def score_alternatives(found: Evaluation) -> tuple[Alternative, ...]:
     chosen, _ = choose_alignment(found.estimate, found.options.alignment)
     rows = []
     for name, options in alternative_options(found.options, chosen).items():
+        options = replace(options, numbers=("k",))
         try:
             again = evaluate(found.estimate, found.reference, options=options)
         except SmfevalError as error:

@@ -1,11 +1,9 @@
 """The whole way: pair in time, bring to one frame, score, summarise, judge."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
-
-import numpy as np
 
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import Alignment
@@ -21,17 +19,18 @@ from smfeval.associate import (
     with_shared_error,
 )
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
-from smfeval.evaluation.judging import JudgedTracks, judge_space
-from smfeval.evaluation.metrics import gap_risk_of, relative_errors, rotation_deg
-from smfeval.evaluation.motion import RelativeMotion
-from smfeval.evaluation.orientation import Orientation, score_orientation
+from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_space
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.evaluation.scoring import (
+    REQUIRED_RULES,
+    score_orientation,
+    score_position,
+    summarise,
+)
+from smfeval.maths.arrays import Ints
 from smfeval.options import Options
 from smfeval.schema import ALIGNMENTS, AlignmentKind
-from smfeval.score import scores
-from smfeval.summarise.numbers import Numbers
-from smfeval.summarise.quantities import Sample
+from smfeval.summarise.relative import relative_errors
 from smfeval.track import AnyTrack, Track
 from smfeval.why.two_tracks import MatchedTracks, doubts_beside
 
@@ -40,17 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALIGNMENTS",
+    "REQUIRED_RULES",
     "Evaluation",
     "Options",
     "ScoredScans",
     "evaluate",
     "nearest_pairs",
-    "score_scans",
 ]
 
-Found = TypeVar("Found")
-
-REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
+First = TypeVar("First")
+Second = TypeVar("Second")
 
 
 def evaluate(
@@ -68,22 +66,22 @@ def evaluate(
     """
     reference = check_reference(estimate, reference)
     tracks = align_tracks(estimate, reference, options or Options(), pairs)
-    options, left = tracks.options, tracks.left
+    options, left, claim = tracks.options, tracks.left, tracks.claim()
 
-    claim = tracks.claim()
-    oriented = partial(score_orientation, tracks.estimate, tracks.reference, claim, left, options)
-    turned = beside(oriented, scans=len(left))
-    scored, orientation = score_left(tracks, claim), turned()
-
-    risk = gap_risk_of(scored, tracks.pairs, left, granted=options.reference_covariance)
-    judged = None if claim is None else tracks.judged(claim, orientation, risk)
-    motion = None if judged is None else judged.relative_motion
-    doubts = doubts_beside(estimate, reference, tracks.matched)
-    position = judge_space(summarise_position(scored, options, motion), judged, doubts)
-    rotation, pose = (
-        None if each is None else judge_space(each, judged, doubts)
-        for each in (orientation.rotation, orientation.pose)
+    scored = (tracks.estimate, tracks.reference, claim, left, options)
+    position, (rotation, pose, unscored) = side_by_side(
+        partial(score_position, *scored), partial(score_orientation, *scored), scans=len(left)
     )
+    risk = gap_risk_of(position, tracks.pairs, left, granted=options.reference_covariance)
+    judged = None if claim is None else tracks.judged(claim, pose, risk)
+    motion = None if judged is None else judged.relative_motion
+
+    doubts = doubts_beside(estimate, reference, tracks.matched)
+
+    def conclude(scored: SpaceScores) -> SpaceScores:
+        return judge_space(summarise(scored, options, motion), judged, doubts)
+
+    position = conclude(position)
     return Evaluation(
         estimate,
         reference,
@@ -93,30 +91,33 @@ def evaluate(
         gap_risk=risk,
         alignment=tracks.alignment,
         position=position,
-        rotation=rotation,
-        pose=pose,
-        relative=relative_errors(position, options),
+        rotation=None if rotation is None else conclude(rotation),
+        pose=None if pose is None else conclude(pose),
+        relative=relative_errors(
+            position.estimate, position.reference, options.horizons, options.intervals
+        ),
         claim=claim,
         relative_motion=motion,
         judged=judged,
         doubts=doubts,
-        notes=(*notes, *tracks.notes, *orientation.notes),
+        notes=(*notes, *tracks.notes, *unscored),
     )
 
 
 MANY_SCANS = 300_000  # from here on a second thread saves more time than it costs
 
 
-def beside(work: Callable[[], Found], *, scans: int) -> Callable[[], Found]:
-    """What asks for the result of some work; of many scans, a thread begins with it at once."""
+def side_by_side(
+    one: Callable[[], First], other: Callable[[], Second], *, scans: int
+) -> tuple[First, Second]:
+    """Results of two steps that need nothing of each other; of many scans, on two threads."""
     if scans < MANY_SCANS:
-        return work
+        return one(), other()
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  rarely needed
 
-    pool = ThreadPoolExecutor(1)
-    result = pool.submit(work).result
-    pool.shutdown(wait=False)
-    return result
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(other)
+        return one(), second.result()
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class AlignedTracks:
         return with_memory(found, self.estimate.position - self.reference.position)
 
     def judged(
-        self, claim: AlignedClaim, orientation: Orientation, risk: GapRisk | None
+        self, claim: AlignedClaim, pose: SpaceScores | None, risk: GapRisk | None
     ) -> JudgedTracks:
         """What a verdict looks at."""
         return JudgedTracks(
@@ -153,7 +154,7 @@ class AlignedTracks:
             "se3" if self.kind == "first-pose" else self.kind,
             self.options,
             risk,
-            None if orientation.pose is None else orientation.pose.space,
+            None if pose is None else pose.space,
         )
 
 
@@ -189,13 +190,6 @@ def align_tracks(
     )
 
 
-def score_left(tracks: AlignedTracks, claim: AlignedClaim | None) -> ScoredScans:
-    """Score the scans that the fit leaves, under the claim that it leaves."""
-    left = tracks.left
-    covariance = None if claim is None or claim.covariance is None else claim.covariance[left]
-    return score_scans(tracks.estimate[left], tracks.reference[left], tracks.options, covariance)
-
-
 def resolve_clock(
     estimate: AnyTrack,
     reference: Track,
@@ -209,39 +203,3 @@ def resolve_clock(
     from smfeval.associate.clock import resolve_offset  # noqa: PLC0415  only where asked for
 
     return resolve_offset(estimate, reference, kind, options, pairs)
-
-
-def score_scans(
-    estimate: AnyTrack, reference: Track, options: Options, claimed: Floats | None = None
-) -> ScoredScans:
-    """Score matched, aligned tracks; scans with a singular covariance are refused or left out.
-
-    `claimed` is the covariance of the residuals where a fit changed it. (n, 3, 3).
-    """
-    residuals = options.space.residuals(estimate, reference, claimed)
-    good = options.space.regular_scans(estimate, residuals, options.singular)
-    kept = np.flatnonzero(good)
-    if len(kept) < len(good):
-        estimate, reference = estimate[kept], reference[kept]
-        claimed = None if claimed is None else claimed[kept]
-        residuals = options.space.residuals(estimate, reference, claimed)
-    settings = replace(options.settings, seed=options.intervals.seed)
-    series = scores(residuals, settings, {*options.chosen_rules, *REQUIRED_RULES})
-    return ScoredScans(kept, estimate, reference, residuals, series, singular=len(good) - len(kept))
-
-
-def summarise_position(
-    scored: ScoredScans, options: Options, motion: RelativeMotion | None = None
-) -> SpaceScores:
-    """The position of a track in numbers, with those of its relative motion."""
-    sample = Sample(
-        scored.series,
-        scored.residuals,
-        options.settings,
-        options.intervals,
-        space=options.space,
-        estimate=scored.estimate,
-        rotation_deg=rotation_deg(scored),
-        relative=None if motion is None else motion.sample,
-    )
-    return SpaceScores(**vars(scored), space=options.space, numbers=Numbers(sample))

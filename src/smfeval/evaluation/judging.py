@@ -26,11 +26,12 @@ from smfeval.align.nuisance import (
     fit_kindest,
     open_freedoms,
 )
-from smfeval.associate import GapRisk
+from smfeval.associate import GapRisk, Pairs, gap_risk
+from smfeval.associate.nearest import speeds
 from smfeval.errors import SeriesError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, see_motion
-from smfeval.evaluation.result import SpaceScores
+from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.judge.decide import Facts, Space, Verdict, decide
 from smfeval.judge.evidence import any_correlation, averaging, usable_rows
 from smfeval.maths import normal, so3
@@ -43,6 +44,7 @@ from smfeval.score.pit import FEWEST_MORE, mean_of_sampled
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
 from smfeval.score.spaces import Space as AnySpace
 from smfeval.summarise.number import Intervals
+from smfeval.summarise.numbers import space_name
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
@@ -55,6 +57,9 @@ LEAST_SHARE = 1e-6
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 INTERVALS = Intervals()  # of the mean NEES: at 95 %, whatever is shown
+
+
+NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0, not_moved=0.0, excuse=1.0)
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,7 @@ class JudgedTracks:
     @cached_property
     def relative_motion(self) -> RelativeMotion:
         """Relative motion under the claim."""
-        options = self.options
-        horizon = options.scored_horizon
-        return score_motion(self.seen, self.claim, self.reference, options.space, horizon)
+        return score_motion(self.seen, self.claim, self.reference, self.options)
 
     def rows(self, space: Space) -> tuple[WindowRow, ...]:
         """k of relative motion over horizons."""
@@ -173,6 +176,30 @@ class JudgedTracks:
         return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
 
 
+def gap_risk_of(
+    scored: ScoredScans, pairs: Pairs, left: Ints, *, granted: bool = True
+) -> GapRisk | None:
+    """What the gaps between stamps leave open, in claimed sigmas; None without a belief.
+
+    `granted` says whether the reference's covariance entered the prediction.
+    """
+    covariance = scored.residuals.covariance
+    if covariance is None:
+        return None
+    variance = np.einsum("nii->n", covariance) / scored.residuals.dimension
+    if not variance.min() > 0:
+        return None
+    gap_s = pairs.gap_s[left][scored.kept_scans]
+    if not gap_s.any():  # the usual case of common stamps: nothing moves within no time
+        return NO_RISK
+    speed = speeds(scored.reference.stamp, scored.reference.position)
+    open_m = None if pairs.open_m is None else pairs.open_m[left][scored.kept_scans]
+    least = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, 0], 0.0))
+    if not least.min() > 0:
+        return None
+    return gap_risk(speed, gap_s, np.sqrt(variance), least, open_m=open_m, granted=granted)
+
+
 def judge_space(
     scored: SpaceScores, tracks: JudgedTracks | None, doubts: tuple[Why, ...]
 ) -> SpaceScores:
@@ -184,7 +211,7 @@ def judge_space(
 
 def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -> Verdict:
     """The verdict of one space, by all that speaks for it."""
-    name, numbers, count = scored.space.name, scored.by_quantity, len(scored.residuals)
+    name, count = scored.space.name, len(scored.residuals)
     if tracks is None or not scored.has_belief:
         return decide(Facts(name, count, None))
     risk = tracks.risk
@@ -199,7 +226,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         excuse=risk.excuse if risk is not None and risk.may_convict else None,
         no_acquittal=risk is not None and risk.may_acquit,
         vetoed=scored.residuals.ensemble is not None and not _is_above_one(scored),
-        coverage=numbers[COVERAGE].value,
+        coverage=scored.numbers[space_name(COVERAGE, name)].value,
     )
     fit = None if facts.same else tracks.fit(scored.space)
     if fit is None:

@@ -21,7 +21,7 @@ from smfeval.judge.levels import TAIL
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import Pose
-from smfeval.score.spaces import PositionSpace
+from smfeval.options import Options
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.path_growth import PathGrowth, path_growth
 from smfeval.summarise.relative_pose import Space as OrientedName
@@ -132,8 +132,10 @@ class RelativeMotion:
     all_rows
         k over horizons, of the whole track and of its first half; none where J is unknown.
     windows, overlapping, scored
-        Windows of the horizon that is scored, those that do not overlap and from every scan on,
-        and the row of the former; None where there is none.
+        Windows of the horizon that is scored, those that do not overlap and, where asked for, from
+        every scan on, and the row of the former; None where there is none.
+    growth
+        k over the length of stretches of the path; None where not asked for, or not to be seen.
     seen
         Claim and reference, where relative motion can be seen from the body in both.
     reason
@@ -146,6 +148,7 @@ class RelativeMotion:
     windows: Windows | None = None
     overlapping: Windows | None = None
     scored: WindowRow | None = None
+    growth: PathGrowth | None = None
     seen: SeenMotion | None = None
     reason: str | None = None
     unscored: str | None = None
@@ -168,24 +171,9 @@ class RelativeMotion:
     @cached_property
     def sample(self) -> WindowSample | None:
         """The scored horizon with its scores."""
-        if self.scored is None or self.windows is None or self.overlapping is None:
+        if self.scored is None or self.windows is None:
             return None
         return WindowSample(self.scored, self.windows, self.overlapping)
-
-    @cached_property
-    def growth(self) -> PathGrowth | None:
-        """k over the length of stretches of the path; None where that cannot be seen."""
-        seen = self.seen
-        if seen is None:
-            return None
-        return path_growth(
-            seen.joint,
-            seen.gauge,
-            seen.claim,
-            seen.reference,
-            reference_covariance=seen.noise,
-            motion=seen.motion,
-        )
 
     def why_not(self, row: WindowRow) -> str | None:
         """Why a row is not usable; None where it is."""
@@ -239,13 +227,10 @@ def see_motion(
 
 
 def score_motion(
-    seen: SeenMotion | None,
-    claimed: AlignedClaim,
-    reference: Track,
-    space: PositionSpace,
-    horizon: Extent | None = None,
+    seen: SeenMotion | None, claimed: AlignedClaim, reference: Track, options: Options
 ) -> RelativeMotion:
     """Relative motion under the claim, scored over the horizon asked for or the first usable."""
+    space, asked = options.space, options.numbers
     if not space.is_whole:
         alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
         return RelativeMotion(reason=alone)
@@ -254,12 +239,30 @@ def score_motion(
         return RelativeMotion(reason=f"the {without} has no orientation")
     if seen.joint.kind == "unknown":
         return RelativeMotion(seen=seen, reason=claimed.reason)
-    motion = RelativeMotion(seen.rows(), seen=seen)
-    return _with_scores(motion, seen, reference, horizon) if motion.all_rows else motion
+    growth = None
+    if asked is None:
+        growth = path_growth(
+            seen.joint,
+            seen.gauge,
+            seen.claim,
+            seen.reference,
+            reference_covariance=seen.noise,
+            motion=seen.motion,
+        )
+    motion = RelativeMotion(seen.rows(), growth=growth, seen=seen)
+    overlapping = asked is None or any(name.endswith("_all") for name in asked)
+    if not motion.all_rows:
+        return motion
+    return _with_scores(motion, seen, reference, options.scored_horizon, overlapping=overlapping)
 
 
 def _with_scores(
-    motion: RelativeMotion, seen: SeenMotion, reference: Track, horizon: Extent | None
+    motion: RelativeMotion,
+    seen: SeenMotion,
+    reference: Track,
+    horizon: Extent | None,
+    *,
+    overlapping: bool,
 ) -> RelativeMotion:
     """The windows to score and their row, or why there are none."""
     joint, count = seen.joint, len(reference)
@@ -276,9 +279,10 @@ def _with_scores(
     if horizon is not None and joint.kind != "given":
         separate = ends_over(progress, horizon.size)
         every = overlapping_ends_over(progress, horizon.size)
-    found, overlapping = (seen.windows(scans, ends) for ends in (separate, every))
+    found = seen.windows(scans, separate)
     row = seen.row(found)
     why = why_unusable(row)
     if row is None or (horizon is not None and why is not None):
         return replace(motion, unscored=f"over {horizon}, {why}")
-    return replace(motion, windows=found, overlapping=overlapping, scored=row)
+    all_windows = seen.windows(scans, every) if overlapping else None
+    return replace(motion, windows=found, overlapping=all_windows, scored=row)

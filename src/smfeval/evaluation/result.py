@@ -1,8 +1,6 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +13,19 @@ from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.judge.decide import Verdict
 from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
-from smfeval.maths.dependence import wanders
 from smfeval.options import Options
 from smfeval.results import Result
 from smfeval.score import Residuals
-from smfeval.score.pit import relative_nees
-from smfeval.score.spaces import PositionSpace, Space, path_axes
+from smfeval.score.spaces import Space
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import (
     NUMBERS,
-    ByQuantity,
-    names_by_quantity,
     number_named,
     rows_of,
 )
+from smfeval.summarise.quantities import PathK
 from smfeval.summarise.relative import RelativeError
-from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.why.causes import Why
 
@@ -47,16 +41,13 @@ PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 
 @dataclass(frozen=True)
 class ScoredScans:
-    """The scans that were scored: aligned beliefs, reference, residuals and one series per rule.
-
-    Series are computed when they are first read (`score.rules.Series`), as numbers are.
-    """
+    """The scans that were scored: aligned beliefs, reference, residuals and one series per rule."""
 
     kept_scans: Ints  # of the scans left to score, those with a regular covariance
     estimate: AnyTrack
     reference: Track
     residuals: Residuals
-    series: Mapping[str, Floats]
+    series: dict[str, Floats]
     singular: int  # scans left out because their covariance is singular
 
     @property
@@ -67,30 +58,17 @@ class ScoredScans:
 
 @dataclass(frozen=True)
 class SpaceScores(ScoredScans):
-    """The scans scored in one space, and the track in numbers (`summarise.numbers`)."""
+    """The scans scored in one space, and the track in numbers (`summarise.numbers`).
+
+    `numbers` are those that exist for this belief and were asked for, by name. CRPS by axis and
+    k over the path are of positions, where every number was asked for.
+    """
 
     space: Space
-    numbers: Mapping[str, Number]  # by name; those that exist for this belief and were asked for
+    numbers: dict[str, Number] = field(default_factory=dict)
+    crps_by_axis: dict[str, Number] = field(default_factory=dict)
+    k_over_path: tuple[PathK, ...] = ()
     verdict: Verdict | None = None  # None until it is judged
-
-    @property
-    def by_quantity(self) -> Mapping[str, Number]:
-        """The numbers by what they are, whatever the space: `k` for `k_rotation`."""
-        return ByQuantity(self.numbers, names_by_quantity(self.space.name))
-
-    @cached_property
-    def crps_by_axis(self) -> dict[str, Number]:
-        """Mean CRPS along each axis of the position; along the path, too, where all are scored."""
-        if "crps" not in self.series:
-            return {}
-        names, residuals = self.space.axis_names, self.residuals
-        by_axis = dict(zip(names, residuals.crps_by_axis.T, strict=True))
-        if isinstance(self.space, PositionSpace) and self.space.is_whole:
-            for name, direction in path_axes(self.reference).items():
-                by_axis[name] = residuals.along(direction).crps_by_axis[:, 0]
-            by_axis["vertical"] = by_axis["z"]
-        means = {name: float(values.mean()) for name, values in by_axis.items()}
-        return {name: Number(mean, "m") for name, mean in means.items()}
 
     @property
     def k_by_axis(self) -> dict[str, float]:
@@ -99,19 +77,6 @@ class SpaceScores(ScoredScans):
         median = median_of(self.residuals.error**2 / variance, axis=0)
         k = (median / median_chi_squared(1)).tolist()
         return dict(zip(self.space.axis_names, k, strict=True))
-
-
-@dataclass(frozen=True)
-class PathK:
-    """k over the start of a track: does it belong to the filter or to the length of the track?"""
-
-    part: float  # of the path
-    metres: float
-    scans: int
-    k: Number
-
-
-PATH_PARTS = (1 / 8, 1 / 4, 1 / 2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,24 +157,10 @@ class Evaluation(Result):
             if reason is not None
         )
 
-    @cached_property
+    @property
     def k_over_path(self) -> tuple[PathK, ...]:
-        """k of the residuals over the first eighth, quarter and half of the path, and all of it."""
-        whole = self.get("k")
-        if whole is None:
-            return ()
-        position = self.position
-        path_m = path_length(position.reference.position)
-        intervals, series = self.options.intervals, position.series
-        if wanders(position.residuals.error):
-            intervals = replace(intervals, method=None)
-        relative = relative_nees(position.residuals, series["nees"], series["pit"])
-        rows = []
-        for part in PATH_PARTS:
-            scans = int(np.searchsorted(path_m, part * path_m[-1], side="right"))
-            k = intervals.of(relative[:scans], "median", "1")
-            rows.append(PathK(part, float(path_m[scans - 1]), scans, k))
-        return (*rows, PathK(1.0, float(path_m[-1]), len(path_m), whole))
+        """k of the position over the first eighth, quarter and half of the path, and all of it."""
+        return self.position.k_over_path
 
     def coverage_from(self) -> str:
         """What the coverage was read from."""

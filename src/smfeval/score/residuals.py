@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval.maths import normal
-from smfeval.maths.arrays import Floats, Ints, read_only
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks
 
 SORTED_AT_ONCE = 1_000_000  # values: 8 MB, and as much for their order
@@ -140,13 +140,6 @@ class Residuals:
     def likelihood_terms(self) -> normal.LikelihoodTerms:
         """NEES and log determinant under the predicted covariance."""
         return normal.likelihood_terms(self.error, self.predicted_covariance)
-
-    @cached_property
-    def crps_by_axis(self) -> Floats:
-        """CRPS of every axis. (n, d)."""
-        from smfeval.score.crps import crps_of_axes  # noqa: PLC0415  it is a formula of residuals
-
-        return read_only(crps_of_axes(self))
 
     def along(self, direction: Floats) -> "Residuals":
         """The same residuals in one dimension: along a unit vector for each scan. (n, d)."""

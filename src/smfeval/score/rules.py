@@ -1,7 +1,7 @@
 """The table of rules. A new rule is one file and one entry."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.schema import unknown_word
 from smfeval.score.ape import ape
+from smfeval.score.crps import crps_of_axes
 from smfeval.score.energy import energy
 from smfeval.score.interval import LEVEL, interval_score_of_axes
 from smfeval.score.log import consistency, gaussian_log_score, kernel_log_score, sharpness
@@ -227,7 +228,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "crps",
             "m",
-            lambda r, s: r.crps_by_axis.mean(axis=1),
+            lambda r, s: crps_of_axes(r).mean(axis=1),
             title="CRPS",
             label="CRPS",
             metric=True,
@@ -301,45 +302,18 @@ RULES: dict[str, Rule] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Series(Mapping[str, Floats]):
-    """One number per scan for each of some rules, computed when it is first read. (n,) each."""
-
-    residuals: Residuals
-    settings: RuleSettings
-    names: tuple[str, ...]
-    _computed: dict[str, Floats] = field(default_factory=dict, repr=False)
-
-    def __getitem__(self, name: str) -> Floats:
-        if name not in self._computed:
-            if name not in self.names:
-                raise KeyError(name)
-            self._computed[name] = RULES[name].formula(self.residuals, self.settings)
-        return self._computed[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
 def scores(
     residuals: Residuals, settings: RuleSettings, names: Iterable[str] = tuple(RULES)
-) -> Series:
-    """The named rules that exist for this kind of belief."""
+) -> dict[str, Floats]:
+    """One number per scan by each of the named rules that exist for this kind of belief. (n,)."""
     chosen = {rule_named(name).name for name in names}
-    exist = (
-        rule.name
+    return {
+        rule.name: rule.formula(residuals, settings)
         for rule in RULES.values()
         if rule.name in chosen
         and rule.space in (None, residuals.space)
         and rule.exists(residuals, settings)
-    )
-    return Series(residuals, settings, tuple(exist))
+    }
 
 
 def rule_named(name: str) -> Rule:

@@ -45,6 +45,10 @@ MOST_LINES = 14  # of the report of one estimate, with its verdict
 MOST_SUPPORT = 2  # of these, what a verdict holds for
 WIDTH = 88  # letters of a text beside its label
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
+SHOWN_NUMBERS = (  # of the short report
+    *("mae", "rmse", "energy", "log", "log_consistency", "log_sharpness"),
+    *("best_scale", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
+)
 SHOWN = ("rmse", "energy", "log", "k", COVERAGE)  # columns of several that fit on a screen
 MORE = ("-v (all numbers)", "--html FILE (figures)")
 

@@ -228,7 +228,9 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
     try:
         reference = _read_cached(task.reference)
         estimate = _read_with_origin(task.estimate, reference)
-        options = replace(task.options, relative_horizon=common_horizon(reference))
+        asked = (*metrics(), *task.options.chosen_rules)
+        horizon = common_horizon(reference)
+        options = replace(task.options, relative_horizon=horizon, numbers=asked)
         if task.extrinsic is not None:
             options = replace(options, extrinsic=read_extrinsic(task.extrinsic))
 

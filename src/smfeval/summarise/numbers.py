@@ -5,7 +5,7 @@ honest belief has and which way is better from here. A rule of `score.rules` has
 the mean over the scans. Further numbers are rows of `_DERIVED`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
@@ -21,19 +21,15 @@ from smfeval.summarise.quantities import (
     LEVELS,
     NOMINAL,
     Compute,
-    Computed,
     Sample,
     compute_best_scale,
     compute_claimed_correlation,
     compute_correlation,
-    compute_coverage,
     compute_factor_per_axis,
-    compute_k,
     compute_log_score,
-    compute_mae,
     compute_moment_k,
     compute_nats,
-    compute_nees,
+    compute_nees_mean,
     compute_precision,
     compute_psi,
     compute_relative_coverage,
@@ -41,7 +37,6 @@ from smfeval.summarise.quantities import (
     compute_relative_mean,
     compute_rmse,
     compute_rotation,
-    k_at_verdict_level,
 )
 
 
@@ -60,7 +55,7 @@ class NumberRow:
     group
         Whether it scores the belief or tells how errors and covariances match.
     compute
-        Value and interval from a sample and the numbers before; None where it does not exist.
+        Value and interval from a sample; None where it does not exist.
     label
         The line of the text that shows it; rows of one label share a line, None is not shown.
     honest
@@ -153,18 +148,13 @@ def _distance_apart(honest: float, value: float) -> float:
 
 def rule_row(rule: Rule) -> NumberRow:
     """The row of a rule: its mean over the scans."""
-
-    def mean(sample: Sample, computed: Computed) -> Number | None:
-        del computed
-        return sample.mean(rule.name)
-
     title = rule.title or rule.name
     return NumberRow(
         rule.name,
         title if rule.space in (None, "position") else f"{rule.space} {title}",
         rule.unit,
         "scores",
-        compute_log_score if rule.name == "log" else mean,
+        compute_log_score if rule.name == "log" else lambda sample: sample.means.get(rule.name),
         label=rule.label,
         compare="lower is better",
         better="lower",
@@ -177,56 +167,19 @@ def rule_row(rule: Rule) -> NumberRow:
     )
 
 
-class Numbers(Mapping[str, Number]):
-    """The numbers of the table that exist for a sample, by name; computed when they are read.
+def numbers_of(sample: Sample, names: Collection[str] | None = None) -> dict[str, Number]:
+    """The numbers of the table that exist for a sample, by name; all, or those that are named.
 
-    `K_AT_95` is one of them where there is a k.
+    What a verdict needs is always there: `K_AT_95`, where there is a k, and one coverage.
     """
-
-    def __init__(self, sample: Sample):
-        self._sample = sample
-        self._names = names_by_quantity(sample.space.name)
-        self._computed: dict[str, Number | None] = {}
-
-    def __getitem__(self, name: str) -> Number:
-        number = self._compute(name) if name in self._names.values() else None
-        if number is None:
-            raise KeyError(name)
-        return number
-
-    def _compute(self, name: str) -> Number | None:
-        if name not in self._computed:
-            compute = k_at_verdict_level if name == K_AT_95 else NUMBERS[name].compute
-            self._computed[name] = compute(self._sample, ByQuantity(self, self._names))
-        return self._computed[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._names.values() if self._compute(name) is not None)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-@dataclass(frozen=True, eq=False)
-class ByQuantity(Mapping[str, Number]):
-    """Numbers by what they are, whatever the space: `k` for `k_rotation`."""
-
-    numbers: Mapping[str, Number]
-    names: Mapping[str, str]  # `names_by_quantity`
-
-    def __getitem__(self, quantity: str) -> Number:
-        return self.numbers[self.names[quantity]]
-
-    def __iter__(self) -> Iterator[str]:
-        return (quantity for quantity, name in self.names.items() if name in self.numbers)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def names_by_quantity(space: SpaceName) -> dict[str, str]:
-    """Names of the numbers of one space by what they are."""
-    return {row.quantity or row.name: row.name for row in rows_of(space)} | {K_AT_95: K_AT_95}
+    required = space_name(f"coverage_{words.exact(100 * NOMINAL)}", sample.space.name)
+    found = {
+        row.name: row.compute(sample)
+        for row in rows_of(sample.space.name)
+        if names is None or row.name in names or row.name == required
+    }
+    found[K_AT_95] = sample.k_at_verdict_level
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def rows_of(space: SpaceName) -> list[NumberRow]:
@@ -255,7 +208,7 @@ def _coverage_row(level: float) -> NumberRow:
         f"{percent} % coverage",
         "1",
         "calibration",
-        partial(compute_coverage, level=level),
+        lambda sample: None if sample.residuals.covariance is None else sample.coverage(level),
         label="coverage",
         honest=lambda dimension: level,
         compare=f"{percent} % if honest",
@@ -284,7 +237,7 @@ def _error_row(name: str, title: str, unit: str, compute: Compute, *, metric: bo
 
 
 _ERRORS = (
-    _error_row("mae", "MAE", "m", compute_mae, metric=True),
+    _error_row("mae", "MAE", "m", lambda sample: sample.means["ape"], metric=True),
     _error_row("rmse", "RMSE", "m", compute_rmse, metric=True),
 )
 _DERIVED = (
@@ -300,7 +253,7 @@ _CALIBRATION = (
         "median NEES",
         "1",
         "calibration",
-        partial(compute_nees, statistic="median"),
+        lambda sample: None if sample.residuals.covariance is None else sample.medians["nees"],
         "NEES",
         honest=median_chi_squared,
         compare="{honest} {if_honest}",
@@ -312,7 +265,7 @@ _CALIBRATION = (
         "mean NEES",
         "1",
         "calibration",
-        partial(compute_nees, statistic="mean"),
+        compute_nees_mean,
         "NEES",
         honest=float,
         compare="{honest} {if_honest}; a few scans can dominate it",
@@ -322,7 +275,7 @@ _CALIBRATION = (
         "k",
         "1",
         "calibration",
-        compute_k,
+        lambda sample: sample.k,
         "k",
         honest=lambda dimension: 1.0,
         compare="1 if honest, above 1 overconfident",
@@ -498,11 +451,16 @@ _RELATIVE = _relative_rows(overlapping=False)
 _OVERLAPPING = tuple(map(_of_all_windows, _relative_rows(overlapping=True)))
 
 
+def space_name(quantity: str, space: SpaceName) -> str:
+    """What a quantity is called in a space: `k` is `k_rotation` in that of rotations."""
+    return quantity if space == "position" else f"{quantity}_{space}"
+
+
 def space_row(row: NumberRow, space: SpaceName) -> NumberRow:
     """The same quantity in another space: `k` becomes `k_rotation`."""
     return replace(
         row,
-        name=f"{row.name}_{space}",
+        name=space_name(row.name, space),
         title=f"{space} {row.title}",
         label=None,
         metric=row.name in SPACE_METRICS,

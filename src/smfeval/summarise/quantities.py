@@ -1,8 +1,7 @@
 """How each number of a track is computed, from what was scored of it in one space.
 
-Every function takes the sample and its other numbers (`summarise.numbers`, the table), which are
-computed when they are read, and returns a number with its interval, or None where the track has no
-such number.
+Every function takes the sample and returns a number with its interval, or None where the track has
+no such number; `summarise.numbers` is the table of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,18 +13,19 @@ from typing import Literal
 import numpy as np
 
 from smfeval import words
-from smfeval.maths import normal
+from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, median_of
 from smfeval.maths.dependence import few_changes, wanders
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.score import RULES, Residuals, RuleSettings
+from smfeval.score.crps import crps_of_axes
 from smfeval.score.pit import honest_median, relative_nees
-from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space
+from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space, path_axes
 from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
 from smfeval.summarise.interval import StatisticName
 from smfeval.summarise.number import SHORT, Intervals, Number, plain_statistic
-from smfeval.summarise.windows import SPACE, WindowSample
-from smfeval.track import AnyTrack
+from smfeval.summarise.windows import SPACE, WindowSample, path_length
+from smfeval.track import AnyTrack, Track
 
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 VERDICT_LEVEL = 0.95
@@ -47,9 +47,8 @@ LEAST_CORRELATION = 0.05  # claimed: less of it cannot be told from none
 class Sample:
     """What the numbers of a track are computed from, in one space.
 
-    `estimate` has the body axes in which the shape of position errors is seen; None: as they are.
-    `rotation_deg` is None where a track has no orientation, `relative` where relative motion has
-    no scores; both are of the position.
+    The tracks have the body axes in which the shape of position errors is seen, and their angles;
+    None: errors as they are. `relative` is None where relative motion has no scores.
     """
 
     series: Mapping[str, Floats]
@@ -58,15 +57,8 @@ class Sample:
     intervals: Intervals
     space: Space = field(default_factory=PositionSpace)
     estimate: AnyTrack | None = None
-    rotation_deg: Floats | None = None
+    reference: Track | None = None
     relative: WindowSample | None = None
-
-    @property
-    def body(self) -> Residuals:
-        """The residuals in body axes, where these are known."""
-        if self.estimate is None or not isinstance(self.space, PositionSpace):
-            return self.residuals
-        return self.space.body_residuals(self.estimate, self.residuals)
 
     @cached_property
     def relative_nees(self) -> Floats:
@@ -100,77 +92,82 @@ class Sample:
         times = "once" if self.sigma_changes == 1 else words.count(self.sigma_changes, "time")
         return Number(mean.value, mean.unit, reason=FEW_REGIMES.format(times=times))
 
-    def number(
-        self, series: Floats, statistic: StatisticName, unit: str, related: Floats | None = None
-    ) -> Number:
+    def number(self, series: Floats, statistic: StatisticName, unit: str) -> Number:
         """A statistic of a series that the errors decide; no interval where they wander."""
-        if self.error_wanders and self.intervals.method is not None:
-            return Number(plain_statistic(series, statistic), unit, reason=WANDERS)
-        return self.intervals.of(series, statistic, unit, related=related)
+        return self.numbers([series], statistic, [unit])[0]
 
     def numbers(
         self, series: Sequence[Floats], statistic: StatisticName, units: Sequence[str]
     ) -> list[Number]:
-        """The same of several series."""
-        if self.error_wanders and self.intervals.method is not None:
-            return [
-                self.number(each, statistic, unit) for each, unit in zip(series, units, strict=True)
-            ]
-        return self.intervals.of_each(series, statistic, units)
+        """A statistic of several series that the errors decide."""
+        if not self.error_wanders or self.intervals.method is None:
+            return self.intervals.of_each(series, statistic, units)
+        return [
+            Number(plain_statistic(each, statistic), unit, reason=WANDERS)
+            for each, unit in zip(series, units, strict=True)
+        ]
 
-    def mean(self, rule: str) -> Number | None:
-        """Mean of a rule over the scans, with its interval."""
-        if rule not in self.series:
+    @cached_property
+    def means(self) -> dict[str, Number]:
+        """Mean of each rule over the scans; of short series, those of one report together."""
+        names = [name for name in self.series if RULES[name].title is not None or name == "ape"]
+        groups = [[name] for name in names]
+        if self.is_short:
+            groups = [[n for n in names if RULES[n].brief == brief] for brief in (True, False)]
+        found: dict[str, Number] = {}
+        for group in filter(None, groups):
+            units = [RULES[name].unit_for(self.settings) for name in group]
+            means = self.numbers([self.series[name] for name in group], "mean", units)
+            found |= dict(zip(group, means, strict=True))
+        return {
+            name: mean if name == SCALE_FREE else self.over_regimes(mean, self.series[name])
+            for name, mean in found.items()
+        }
+
+    @cached_property
+    def medians(self) -> dict[str, Number]:
+        """Medians of the NEES and, of short series, of -log det of the predicted covariance."""
+        series, units = {"nees": self.series["nees"]}, {"nees": "1", "precision": "nat"}
+        if self.is_short and self.predicts_reported and not self.error_wanders:
+            series["precision"] = -self.residuals.likelihood_terms.logdet
+        found = self.numbers(list(series.values()), "median", [units[name] for name in series])
+        return dict(zip(series, found, strict=True))
+
+    @cached_property
+    def k(self) -> Number | None:
+        """Median NEES over that of an honest belief; of particles, by their ranks."""
+        if self.residuals.covariance is None:
             return None
-        if rule not in self._means:
-            names = self._means_beside(rule) if self._is_short else [rule]
-            units = [RULES[name].unit_for(self.settings) for name in names]
-            found = self.numbers([self.series[name] for name in names], "mean", units)
-            for name, mean in zip(names, found, strict=True):
-                free = name == SCALE_FREE
-                self._means[name] = mean if free else self.over_regimes(mean, self.series[name])
-        return self._means[rule]
+        nees = self.medians["nees"]
+        if nees.low is None or self.residuals.ensemble is not None:
+            return self.number(self.relative_nees, "median", "1")
+        return nees.map(lambda value: value / median_chi_squared(self.residuals.dimension), "1")
 
-    def _means_beside(self, rule: str) -> list[str]:
-        """Rules whose means are wanted where that of one is."""
-        brief = RULES[rule].brief
-        shown = (name for name in self.series if RULES[name].title is not None or name == "ape")
-        return [name for name in shown if RULES[name].brief == brief]
-
-    @property
-    def nees_median(self) -> Number:
-        """Median of the NEES."""
-        return self._median("nees")
-
-    @property
-    def precision_median(self) -> Number:
-        """Median of -log det of the predicted covariance."""
-        return self._median("precision")
-
-    def _median(self, name: str) -> Number:
-        if name not in self._medians:
-            both = self._is_short and self.predicts_reported and not self.error_wanders
-            names = ["nees", "precision"] if both else [name]
-            series = [self._to_order(each) for each in names]
-            units = [{"nees": "1", "precision": "nat"}[each] for each in names]
-            self._medians.update(zip(names, self.numbers(series, "median", units), strict=True))
-        return self._medians[name]
-
-    def _to_order(self, name: str) -> Floats:
-        return self.series["nees"] if name == "nees" else -self.residuals.likelihood_terms.logdet
+    @cached_property
+    def k_at_verdict_level(self) -> Number | None:
+        """k with the 95 % interval that the verdict rests on, whatever level is shown."""
+        if self.k is None or self.intervals.level == VERDICT_LEVEL:
+            return self.k
+        at_level = replace(self, intervals=replace(self.intervals, level=VERDICT_LEVEL))
+        return at_level.number(self.relative_nees, "median", "1")
 
     def coverage(self, level: float) -> Number:
         """Share of scans whose region of a level holds the reference."""
-        if level not in self._coverages:
-            levels = LEVELS if self._is_short else (level,)
-            inside = [self.series["pit"] <= each for each in levels]
-            if self.error_wanders:
-                rows = [each.astype(np.float64) for each in inside]
-                found = self.numbers(rows, "mean", ["1"] * len(rows))
-            else:
-                found = coverage_numbers(inside, self.relative_nees, self.intervals)
-            self._coverages.update(zip(levels, found, strict=True))
-        return self._coverages[level]
+        return self.coverages[level] if self.is_short else self._coverages((level,))[level]
+
+    @cached_property
+    def coverages(self) -> dict[float, Number]:
+        """Coverage of every level, together."""
+        return self._coverages(LEVELS)
+
+    def _coverages(self, levels: tuple[float, ...]) -> dict[float, Number]:
+        inside = [self.series["pit"] <= level for level in levels]
+        if self.error_wanders:
+            rows = [each.astype(np.float64) for each in inside]
+            found = self.numbers(rows, "mean", ["1"] * len(rows))
+        else:
+            found = coverage_numbers(inside, self.relative_nees, self.intervals)
+        return dict(zip(levels, found, strict=True))
 
     @cached_property
     def correlation(self) -> CorrelationTerms | None:
@@ -180,29 +177,15 @@ class Sample:
     @property
     def predicts_reported(self) -> bool:
         """Whether the predicted covariance is the reported one."""
-        residuals = self.residuals
-        return residuals.noise is None and residuals.reported is None
+        return self.residuals.noise is None and self.residuals.reported is None
 
     @property
-    def _is_short(self) -> bool:
+    def is_short(self) -> bool:
         """Whether intervals of several series together cost less than one after the other."""
         return len(self.residuals) <= SHORT
 
-    @cached_property
-    def _means(self) -> dict[str, Number]:
-        return {}
 
-    @cached_property
-    def _medians(self) -> dict[str, Number]:
-        return {}
-
-    @cached_property
-    def _coverages(self) -> dict[float, Number]:
-        return {}
-
-
-Computed = Mapping[str, Number]  # the other numbers of the sample, by what they are
-Compute = Callable[[Sample, Computed], Number | None]
+Compute = Callable[[Sample], Number | None]
 
 
 def is_rounding(distance: Floats, position: Floats) -> bool:
@@ -211,36 +194,18 @@ def is_rounding(distance: Floats, position: Floats) -> bool:
     return float(median_of(distance)) <= ROUNDING * farthest
 
 
-def k_at_verdict_level(sample: Sample, computed: Computed) -> Number | None:
-    """k with the 95 % interval that the verdict rests on, whatever level is shown."""
-    k = computed.get("k")
-    if k is None or sample.intervals.level == VERDICT_LEVEL:
-        return k
-    at_level = replace(sample, intervals=replace(sample.intervals, level=VERDICT_LEVEL))
-    return at_level.number(sample.relative_nees, "median", "1")
-
-
-def compute_mae(sample: Sample, computed: Computed) -> Number:
-    """Mean distance from the reference."""
-    del computed
-    mae = sample.mean("ape")
-    assert mae is not None  # it is always scored
-    return mae
-
-
-def compute_rmse(sample: Sample, computed: Computed) -> Number:
+def compute_rmse(sample: Sample) -> Number:
     """Its interval lies nowhere below that of the MAE."""
-    ape, mae = sample.series["ape"], computed["mae"]
+    ape, mae = sample.series["ape"], sample.means["ape"]
     rmse = sample.over_regimes(sample.number(ape, "rmse", "m"), ape**2)
     if rmse.low is None or rmse.high is None or mae.low is None or mae.high is None:
         return rmse
     return replace(rmse, low=max(rmse.low, mae.low), high=max(rmse.high, mae.high))
 
 
-def compute_log_score(sample: Sample, computed: Computed) -> Number | None:
+def compute_log_score(sample: Sample) -> Number | None:
     """Its low end leaves room for a consistency of zero at least."""
-    del computed
-    number, sharpness = sample.mean("log"), sample.mean("log_sharpness")
+    number, sharpness = sample.means.get("log"), sample.means.get("log_sharpness")
     if number is None or number.low is None or sharpness is None:
         return number
     if sharpness.low is None and sample.sigma_changes:  # it could be lower, nobody knows how much
@@ -250,67 +215,45 @@ def compute_log_score(sample: Sample, computed: Computed) -> Number | None:
     return replace(number, low=min(max(number.low, least), number.value))
 
 
-def compute_rotation(sample: Sample, computed: Computed) -> Number | None:
+def compute_rotation(sample: Sample) -> Number | None:
     """Mean angle between estimated and reference rotation, in degrees."""
-    del computed
-    if sample.rotation_deg is None:
+    estimate, reference = sample.estimate, sample.reference
+    if estimate is None or reference is None:
         return None
-    return sample.intervals.of(sample.rotation_deg, "mean", "deg")
+    if not (estimate.about.oriented and reference.about.oriented):
+        return None
+    off = so3.angle_between(reference.rotation, estimate.rotation)
+    return sample.intervals.of(np.degrees(off, out=off), "mean", "deg")
 
 
-def compute_nees(
-    sample: Sample, computed: Computed, *, statistic: Literal["median", "mean"]
-) -> Number | None:
-    """A statistic of the NEES."""
-    del computed
+def compute_nees_mean(sample: Sample) -> Number | None:
+    """Mean NEES, which a few scans can dominate."""
     if sample.residuals.covariance is None:
         return None
-    if statistic == "median":
-        return sample.nees_median
-    return sample.number(sample.series["nees"], statistic, "1")
+    return sample.number(sample.series["nees"], "mean", "1")
 
 
-def compute_k(sample: Sample, computed: Computed) -> Number | None:
-    """Median NEES over that of an honest belief; of particles, by their ranks."""
-    if "nees_median" not in computed:
-        return None
-    nees = computed["nees_median"]
-    if nees.low is None or sample.residuals.ensemble is not None:
-        return sample.number(sample.relative_nees, "median", "1")
-    return nees.map(lambda value: value / median_chi_squared(sample.residuals.dimension), "1")
-
-
-def compute_moment_k(sample: Sample, computed: Computed) -> Number | None:
+def compute_moment_k(sample: Sample) -> Number | None:
     """k of particles by mean and sample covariance alone (Hotelling); None for other beliefs."""
-    del computed
     if sample.residuals.ensemble is None:
         return None
     relative = sample.series["nees"] / honest_median(sample.residuals)
     return sample.number(relative, "median", "1")
 
 
-def compute_factor_per_axis(sample: Sample, computed: Computed) -> Number | None:
+def compute_factor_per_axis(sample: Sample) -> Number | None:
     """Root of k: how many times too tight each axis is."""
-    del sample
-    if "k" not in computed:
-        return None
-    return computed["k"].map(lambda value: float(np.sqrt(value)), "1")
+    return None if sample.k is None else sample.k.map(lambda value: float(np.sqrt(value)), "1")
 
 
-def compute_nats(sample: Sample, computed: Computed) -> Number | None:
+def compute_nats(sample: Sample) -> Number | None:
     """d ln k; None where k is 0, and no interval where its low end is."""
-    k, d = computed.get("k"), sample.residuals.dimension
+    k, d = sample.k, sample.residuals.dimension
     if k is None or not k.value > 0:
         return None
     if k.low is not None and not k.low > 0:
         k = replace(k, low=None, high=None, reason="the interval of k reaches 0")
     return k.map(lambda value: d * log(value) if value < inf else inf, "nat")
-
-
-def compute_coverage(sample: Sample, computed: Computed, *, level: float) -> Number | None:
-    """Share of scans whose region of a level holds the reference."""
-    del computed
-    return None if sample.residuals.covariance is None else sample.coverage(level)
 
 
 def coverage_numbers(
@@ -323,41 +266,37 @@ def coverage_numbers(
     several = intervals.of_each([rows[i] for i in mixed], "mean", units) if mixed else []
     found = dict(zip(mixed, several, strict=True))
     related = np.log(np.maximum(relative_nees, np.finfo(np.float64).tiny))
-    numbers = [
-        found[i] if i in found else intervals.of(each, "mean", "1", related=related)
-        for i, each in enumerate(rows)
-    ]
-    return [_share(number) for number in numbers]
+    numbers = []
+    for i, each in enumerate(rows):
+        share = found[i] if i in found else intervals.of(each, "mean", "1", related=related)
+        low, high = (
+            None if end is None else min(max(end, 0.0), 1.0) for end in (share.low, share.high)
+        )
+        numbers.append(replace(share, low=low, high=high))
+    return numbers
 
 
-def _share(number: Number) -> Number:
-    """With its ends within 0 and 1."""
-    low, high = (
-        None if end is None else min(max(end, 0.0), 1.0) for end in (number.low, number.high)
-    )
-    return replace(number, low=low, high=high)
-
-
-def compute_psi(sample: Sample, computed: Computed) -> Number | None:
-    """Shape penalty; None where there are too few scans to fill the space."""
-    del computed
-    fewest = max(FEWEST_FOR_SHAPE, sample.residuals.dimension + 1)
-    if sample.residuals.covariance is None or len(sample.residuals) < fewest:
+def compute_psi(sample: Sample) -> Number | None:
+    """Shape penalty, of positions in body axes; None where too few scans fill the space."""
+    residuals, space = sample.residuals, sample.space
+    fewest = max(FEWEST_FOR_SHAPE, residuals.dimension + 1)
+    if residuals.covariance is None or len(residuals) < fewest:
         return None
-    value = moment_shape(sample.space.whitened_moment(sample.body))
+    if sample.estimate is not None and isinstance(space, PositionSpace):
+        residuals = space.body_residuals(sample.estimate, residuals)
+    value = moment_shape(space.whitened_moment(residuals))
     return Number(value, "1") if np.isfinite(value) else None
 
 
-def compute_precision(sample: Sample, computed: Computed) -> Number | None:
+def compute_precision(sample: Sample) -> Number | None:
     """Median of -log det of the reported covariance; None where some scan has none."""
-    del computed
     residuals = sample.residuals
     if residuals.covariance is None:
         return None
-    if sample.predicts_reported and not sample.error_wanders:
-        return sample.precision_median
     if sample.predicts_reported:
-        return sample.intervals.of(-residuals.likelihood_terms.logdet, "median", "nat")
+        precision = -residuals.likelihood_terms.logdet
+        known = sample.medians.get("precision")
+        return known or sample.intervals.of(precision, "median", "nat")
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
     error, regular = residuals.error, ~normal.is_singular(covariance)
     if not regular.all():
@@ -368,9 +307,8 @@ def compute_precision(sample: Sample, computed: Computed) -> Number | None:
     return sample.intervals.of(-reported.logdet, "median", "nat")
 
 
-def compute_best_scale(sample: Sample, computed: Computed) -> Number | None:
+def compute_best_scale(sample: Sample) -> Number | None:
     """The factor on S with the least mean log score."""
-    del computed
     residuals = sample.residuals
     if residuals.covariance is None:
         return None
@@ -380,16 +318,14 @@ def compute_best_scale(sample: Sample, computed: Computed) -> Number | None:
     return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
 
 
-def compute_claimed_correlation(sample: Sample, computed: Computed) -> Number | None:
+def compute_claimed_correlation(sample: Sample) -> Number | None:
     """Root mean square of the canonical correlations of position and rotation that are claimed."""
-    del computed
     terms = sample.correlation
     return None if terms is None else Number(float(np.sqrt(np.mean(terms.claimed))), "1")
 
 
-def compute_correlation(sample: Sample, computed: Computed) -> Number | None:
+def compute_correlation(sample: Sample) -> Number | None:
     """Products of position and rotation errors over those that are claimed (`CorrelationTerms`)."""
-    del computed
     terms = sample.correlation
     if terms is None or float(np.mean(terms.claimed)) < LEAST_CORRELATION**2:
         return None
@@ -401,14 +337,12 @@ def compute_correlation(sample: Sample, computed: Computed) -> Number | None:
 
 def compute_relative_mean(
     sample: Sample,
-    computed: Computed,
     *,
     score: Literal["energy", "log", "nees"],
     unit: str,
     overlapping: bool = False,
 ) -> Number | None:
     """Mean of a score over windows of relative motion."""
-    del computed
     scores = _window_scores(sample, overlapping=overlapping)
     return None if scores is None else sample.intervals.of(scores[score], "mean", unit)
 
@@ -419,30 +353,67 @@ def _window_scores(sample: Sample, *, overlapping: bool) -> dict[str, Floats] | 
     return sample.relative.overlapping_scores if overlapping else sample.relative.scores
 
 
-def compute_relative_k(
-    sample: Sample, computed: Computed, *, overlapping: bool = False
-) -> Number | None:
+def compute_relative_k(sample: Sample, *, overlapping: bool = False) -> Number | None:
     """Mean NEES of windows over its degrees of freedom, with the interval that judges.
 
     Of `overlapping` windows, with the interval of a series that depends on itself.
     """
-    del computed
     if sample.relative is None:
         return None
     if not overlapping:
         return sample.relative.row.number(sample.intervals)
+    mean = compute_relative_mean(sample, score="nees", unit="1", overlapping=True)
     degrees = SPACE * sample.relative.free
-    mean = sample.intervals.of(sample.relative.overlapping_scores["nees"], "mean", "1")
-    return mean.map(lambda nees: nees / degrees, "1")
+    return None if mean is None else mean.map(lambda nees: nees / degrees, "1")
 
 
-def compute_relative_coverage(
-    sample: Sample, computed: Computed, *, overlapping: bool = False
-) -> Number | None:
+def compute_relative_coverage(sample: Sample, *, overlapping: bool = False) -> Number | None:
     """Share of windows whose region holds the relative motion."""
-    del computed
     scores = _window_scores(sample, overlapping=overlapping)
     if scores is None:
         return None
     inside = scores["nees"] <= chi_squared_tail_quantile(SPACE, 1 - NOMINAL)
     return coverage_numbers([inside], scores["nees"], sample.intervals)[0]
+
+
+def crps_by_axis(sample: Sample) -> dict[str, Number]:
+    """Mean CRPS along each axis of the position; along the path, too, where all are scored."""
+    if "crps" not in sample.series:
+        return {}
+    space, residuals = sample.space, sample.residuals
+    by_axis = dict(zip(space.axis_names, crps_of_axes(residuals).T, strict=True))
+    whole = isinstance(space, PositionSpace) and space.is_whole
+    if whole and sample.reference is not None:
+        for name, direction in path_axes(sample.reference).items():
+            by_axis[name] = crps_of_axes(residuals.along(direction))[:, 0]
+        by_axis["vertical"] = by_axis["z"]
+    return {name: Number(float(values.mean()), "m") for name, values in by_axis.items()}
+
+
+@dataclass(frozen=True)
+class PathK:
+    """k over the start of a track: does it belong to the filter or to the length of the track?"""
+
+    part: float  # of the path
+    metres: float
+    scans: int
+    k: Number
+
+
+PATH_PARTS = (1 / 8, 1 / 4, 1 / 2)
+
+
+def k_over_path(sample: Sample) -> tuple[PathK, ...]:
+    """k of the residuals over the first eighth, quarter and half of the path, and all of it."""
+    if sample.k is None or sample.reference is None:
+        return ()
+    path_m = path_length(sample.reference.position)
+    intervals = sample.intervals
+    if sample.error_wanders:
+        intervals = replace(intervals, method=None)
+    rows = []
+    for part in PATH_PARTS:
+        scans = int(np.searchsorted(path_m, part * path_m[-1], side="right"))
+        k = intervals.of(sample.relative_nees[:scans], "median", "1")
+        rows.append(PathK(part, float(path_m[scans - 1]), scans, k))
+    return (*rows, PathK(1.0, float(path_m[-1]), len(path_m), sample.k))

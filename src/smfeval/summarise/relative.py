@@ -6,15 +6,20 @@ the two displacements in the aligned world is used instead, and no rotation erro
 such errors were claimed: `evaluation.motion`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from smfeval import words
+from smfeval.align.extent import Extent
+from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.windows import TOLERANCE
+from smfeval.track import AnyTrack, Track
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,45 @@ RPE_UNITS = {
 }
 
 
+def relative_errors(
+    estimate: AnyTrack, reference: Track, horizons: Sequence[Extent], intervals: Intervals
+) -> tuple[RelativeError, ...]:
+    """RPE of matched tracks in one world over every horizon.
+
+    Pairs that overlap share errors: intervals are those of a dependent series.
+    """
+    oriented = estimate.about.oriented and reference.about.oriented
+    ours, theirs = ((track.position, track.rotation) for track in (estimate, reference))
+    found = []
+    for horizon in horizons:
+        progress = horizon.progress(reference.stamp, reference.position)
+        i, j, dropped = close_pairs(progress, horizon.size)
+        if len(i) == 0 and dropped:
+            raise OptionError(
+                f"no two scans are {horizon} apart: {words.count(dropped, 'pair')} span more than "
+                f"{words.exact(TOLERANCE)} times that"
+            )
+        if len(i) == 0:
+            raise OptionError(
+                f"no two scans are {horizon} apart; the track has {words.number(progress[-1])}"
+            )
+        translation, rotation = relative_error(ours, theirs, (i, j), oriented=oriented)
+        series = {"translation_rmse_m": translation, "translation_mean_m": translation}
+        if rotation is not None:
+            series["rotation_mean_deg"] = np.degrees(rotation)
+        if horizon.unit == "m":
+            travelled_m = progress[j] - progress[i]
+            series["percent"] = 100 * translation / travelled_m
+            if rotation is not None:
+                series["deg_per_m"] = np.degrees(rotation) / travelled_m
+        numbers = {
+            name: intervals.of(values, "rmse" if "rmse" in name else "mean", RPE_UNITS[name])
+            for name, values in series.items()
+        }
+        found.append(RelativeError(str(horizon), len(i), dropped, numbers))
+    return tuple(found)
+
+
 def horizon_pairs(progress: Floats, size: float) -> tuple[Ints, Ints]:
     """For each scan i the first scan j that is at least `size` further on."""
     slack = _slack(size)
@@ -110,32 +154,3 @@ def relative_error(
     ]
     off = se3.compose(se3.inverse(motions[1]), motions[0])
     return np.linalg.norm(off[0], axis=1), so3.angle(off[1])
-
-
-def summarise_relative(
-    horizon: str,
-    errors: tuple[Floats, Floats | None],
-    travelled_m: Floats | None,
-    intervals: Intervals,
-    *,
-    dropped: int = 0,
-) -> RelativeError:
-    """Numbers of one horizon; `travelled_m` is each pair's path length for horizons in metres.
-
-    Pairs that overlap share errors: intervals are those of a dependent series.
-    """
-    translation, rotation = errors
-    series = {"translation_rmse_m": translation, "translation_mean_m": translation}
-    if rotation is not None:
-        series["rotation_mean_deg"] = np.degrees(rotation)
-    if travelled_m is not None:
-        series["percent"] = 100 * translation / travelled_m
-    if travelled_m is not None and rotation is not None:
-        series["deg_per_m"] = np.degrees(rotation) / travelled_m
-    numbers = {
-        name: intervals.of(
-            values, "rmse" if name == "translation_rmse_m" else "mean", RPE_UNITS[name]
-        )
-        for name, values in series.items()
-    }
-    return RelativeError(horizon, len(translation), dropped, numbers)

@@ -162,12 +162,12 @@ class WindowSample:
     row
         Its inflation.
     separate, overlapping
-        Its windows that do not overlap, and those from every scan on.
+        Its windows that do not overlap, and those from every scan on, where asked for.
     """
 
     row: WindowRow
     separate: Windows
-    overlapping: Windows
+    overlapping: Windows | None
 
     @cached_property
     def scores(self) -> dict[str, Floats]:
@@ -175,9 +175,9 @@ class WindowSample:
         return window_scores(self.separate)
 
     @cached_property
-    def overlapping_scores(self) -> dict[str, Floats]:
-        """The same of windows from every scan on, a series that depends on itself. (M,) each."""
-        return window_scores(self.overlapping)
+    def overlapping_scores(self) -> dict[str, Floats] | None:
+        """Scores of windows from every scan on, a series that depends on itself. (M,) each."""
+        return None if self.overlapping is None else window_scores(self.overlapping)
 
     @property
     def free(self) -> float:

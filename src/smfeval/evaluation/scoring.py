@@ -1,0 +1,161 @@
+"""Score position, rotation and pose of aligned tracks on the scans that a fit leaves; summarise.
+
+The position is always scored; rotation and pose where both tracks are oriented, on what is claimed.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from smfeval import words
+from smfeval.errors import TrackError
+from smfeval.evaluation.claim import AlignedClaim
+from smfeval.evaluation.motion import RelativeMotion
+from smfeval.evaluation.result import SpaceScores
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.options import Options
+from smfeval.score import Residuals, scores
+from smfeval.score.pose import ROTATION, check_axes
+from smfeval.score.rotation import SIGMA_REFUSED_RAD, SIGMA_WARNED_RAD
+from smfeval.score.spaces import PoseSpace, RotationSpace
+from smfeval.score.tangent import NOT_CLAIMED, find_claimed, pose_residuals
+from smfeval.summarise.numbers import numbers_of
+from smfeval.summarise.quantities import Sample, crps_by_axis, k_over_path
+from smfeval.track import AnyTrack, Track
+
+REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
+NOTHING = "the estimate claims no uncertainty of rotation"
+
+OrientedSpace = RotationSpace | PoseSpace
+
+
+def score_position(
+    estimate: AnyTrack,
+    reference: Track,
+    claim: AlignedClaim | None,
+    left: Ints,
+    options: Options,
+) -> SpaceScores:
+    """Score positions; scans with a singular covariance are refused or left out."""
+    space, estimate, reference = options.space, estimate[left], reference[left]
+    claimed = None if claim is None or claim.covariance is None else claim.covariance[left]
+    residuals = space.residuals(estimate, reference, claimed)
+    regular = space.regular_scans(estimate, residuals, options.singular)
+    kept = np.flatnonzero(regular)
+    if len(kept) < len(regular):
+        estimate, reference = estimate[kept], reference[kept]
+        claimed = None if claimed is None else claimed[kept]
+        residuals = space.residuals(estimate, reference, claimed)
+    series = _score(residuals, options)
+    singular = len(regular) - len(kept)
+    return SpaceScores(kept, estimate, reference, residuals, series, singular, space)
+
+
+def score_orientation(
+    estimate: AnyTrack,
+    reference: Track,
+    claim: AlignedClaim | None,
+    left: Ints,
+    options: Options,
+) -> tuple[SpaceScores | None, SpaceScores | None, tuple[str, ...]]:
+    """Score rotation and pose; None where they are not scored, and why in the notes."""
+    if claim is None:
+        return None, None, ()
+    for name, track in (("estimate", estimate), ("reference", reference)):
+        if not track.about.oriented:
+            return None, None, (f"position only: the {name} has no orientation",)
+    axes = find_claimed(claim.claim.covariance, claim.claim.rotation)
+    turning = axes.of_rotation()
+    if not turning.rows:
+        wide = any(why != NOT_CLAIMED for _, why in turning.reasons)
+        why = f"rotation is not scored on {turning.left_out}" if wide else NOTHING
+        return None, None, (f"position only: {why}",)
+    if not options.space.is_whole:  # positions on some of x, y and z are those of the world
+        axes = axes.within({*options.space.columns, *ROTATION})
+
+    claimed = claim.pose_covariance
+    if claimed is not None and len(left) < len(claimed):
+        claimed = claimed[left]
+    tracks = estimate[left], reference[left]
+    whole = pose_residuals(
+        *tracks, reference_covariance=options.reference_covariance, claimed=claimed
+    )
+    rotation, notes = _score_claimed(RotationSpace(turning), whole, tracks, options)
+    pose, more = _score_claimed(PoseSpace(axes), whole, tracks, options)
+    return rotation, pose, tuple(dict.fromkeys((*notes, *more)))
+
+
+def _score_claimed(
+    space: OrientedSpace, whole: Residuals, tracks: tuple[AnyTrack, Track], options: Options
+) -> tuple[SpaceScores | None, tuple[str, ...]]:
+    """Scores on the scans that can be scored in a space, and what is to be said about them.
+
+    `whole` are the errors of whole poses, d = 6.
+    """
+    try:
+        check_axes(space.claimed.rows)
+    except TrackError as error:
+        return None, (f"{space.name} is not scored: {error}",)
+    estimate, reference = tracks
+    residuals = space.select(whole, estimate.rotation)
+    usable, notes = _usable_scans(residuals, space)
+    kept = np.flatnonzero(usable)
+    if not len(kept):
+        return None, notes
+    if len(kept) < len(usable):
+        estimate, reference = estimate[kept], reference[kept]
+        residuals = space.select(whole[kept], estimate.rotation)
+    if space.claimed.left_out:
+        named = words.join(space.claimed.names)
+        notes = (f"{space.name} is scored on {named}, not on {space.claimed.left_out}", *notes)
+    series, singular = _score(residuals, options), len(usable) - len(kept)
+    return SpaceScores(kept, estimate, reference, residuals, series, singular, space), notes
+
+
+def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tuple[str, ...]]:
+    """Scans that can be scored, and why others cannot. (n,)."""
+    assert residuals.covariance is not None
+    variance = np.stack([residuals.covariance[:, row, row] for row in space.turning])
+    sigma = np.sqrt(np.maximum(variance.max(axis=0), 0.0))
+    wide = sigma > SIGMA_REFUSED_RAD
+    singular = residuals.likelihood_terms.singular & ~wide
+    notes = []
+    for bad, why in (
+        (wide, f"a rotation sigma above {words.exact(SIGMA_REFUSED_RAD)} rad goes around"),
+        (singular, "the covariance is singular"),
+    ):
+        if bad.any():
+            count = words.count_of(int(bad.sum()), len(bad), "scan")
+            notes.append(f"{space.name} is not scored on {count}: {why}")
+    doubtful = (sigma > SIGMA_WARNED_RAD) & ~wide
+    if doubtful.any():
+        limit = f"sigma is above {words.exact(SIGMA_WARNED_RAD)} rad"
+        share = f"in {words.share(float(doubtful.mean()))} of scans"
+        notes.append(f"rotation {limit} {share}: a Gaussian is a poor picture of it")
+    return ~(wide | singular), tuple(notes)
+
+
+def _score(residuals: Residuals, options: Options) -> dict[str, Floats]:
+    """Every scan by each rule that is asked for, and by those that the verdict needs. (n,) each."""
+    settings = replace(options.settings, seed=options.intervals.seed)
+    return scores(residuals, settings, {*options.chosen_rules, *REQUIRED_RULES})
+
+
+def summarise(
+    scored: SpaceScores, options: Options, motion: RelativeMotion | None = None
+) -> SpaceScores:
+    """The track in numbers, those that were asked for; of positions with relative motion."""
+    sample = Sample(
+        scored.series,
+        scored.residuals,
+        options.settings,
+        options.intervals,
+        scored.space,
+        scored.estimate,
+        scored.reference,
+        None if motion is None else motion.sample,
+    )
+    scored = replace(scored, numbers=numbers_of(sample, options.numbers))
+    if options.numbers is not None or scored.space.name != "position":
+        return scored
+    return replace(scored, crps_by_axis=crps_by_axis(sample), k_over_path=k_over_path(sample))
