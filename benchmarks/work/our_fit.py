@@ -11,10 +11,10 @@ from smfeval.align.extent import parse_extent
 from smfeval.align.joint import Claim, Joint, growth
 from smfeval.align.nuisance import MatchedPoses, body_motion, fit_kindest, open_freedoms
 from smfeval.align.projection import fit_weights, projected_covariance
-from smfeval.evaluation.motion import SeenMotion
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
-from smfeval.summarise.windows import window_scores, windows
+from smfeval.summarise.motion import SeenMotion
+from smfeval.summarise.windows import window_scores
 from smfeval.track import About, GaussianTrack, Track
 
 step, scans = sys.argv[1], int(sys.argv[2])
@@ -47,7 +47,9 @@ def windows_scored(horizon: int) -> dict[str, Floats]:
     first = np.arange(scans - horizon)
     ends = first, first + horizon
     truth = (reference.position, reference.rotation)
-    return window_scores(windows(joint, horizon, claim, truth, gauge="se3", ends=ends))
+    found = SeenMotion(joint, "se3", claim, truth, stamp).windows(horizon, ends=ends)
+    assert found is not None
+    return window_scores(found)
 
 
 def fitted() -> float:
@@ -59,7 +61,7 @@ def fitted() -> float:
 
 
 def evaluated(*horizons: str) -> dict[str, Any]:
-    """Every number of an evaluation: they are computed when they are read."""
+    """Every number of an evaluation."""
     options = Options(horizons=tuple(map(parse_extent, horizons)))
     return evaluate(estimate, reference, options=options).to_dict()
 
@@ -69,7 +71,7 @@ work = {
     "growth": lambda: growth(claim),
     "projection": lambda: projected_covariance(fit, joint, claim),
     "kindest fit": fitted,
-    "windows": SeenMotion(joint, "se3", claim, (position, rotation), stamp, None, None).rows,
+    "windows": SeenMotion(joint, "se3", claim, (position, rotation), stamp).rows,
     "scores": lambda: windows_scored(10),
     "evaluate": evaluated,
     "evaluate 10": lambda: evaluated("10"),

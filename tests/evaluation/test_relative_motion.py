@@ -101,7 +101,7 @@ def test_numbers_of_all_windows_are_of_every_start(gauge):
     found = scored(gauge=gauge)
     horizon, n = found.relative_motion.scored.horizon, len(found.claim.claim)
     first = np.arange(n - horizon)
-    made = found.relative_motion.seen.windows(horizon, (first, first + horizon))
+    made = found.relative_motion.seen.windows(horizon, ends=(first, first + horizon))
     scores, free = window_scores(made), 1 - made.fitted / (3 * (n - 1) // horizon)
     assert found["relative_energy_all"].value == pytest.approx(scores["energy"].mean())
     assert found["relative_log_all"].value == pytest.approx(scores["log"].mean())
@@ -285,7 +285,7 @@ def test_relative_scores_are_over_the_horizon_that_is_asked_for():
     found = over(Extent(3.0, "s"))
     motion = found.relative_motion
     first = np.arange(0, 570, 30)
-    made = motion.seen.windows(30, (first, first + 30))
+    made = motion.seen.windows(30, ends=(first, first + 30))
     assert motion.scored.horizon == 30
     assert found["relative_log"].value == pytest.approx(window_scores(made)["log"].mean())
     assert over().relative_motion.scored == over().relative_motion.first

@@ -119,8 +119,8 @@ def test_the_line_and_its_intervals_are_those_of_a_regression(rng):
 
 def test_short_and_standing_tracks_have_none(rng):
     world = drifting.dead_reckoning(rng, 600)
-    assert path_growth(Joint("implied", 6), "se3", world.claim, world.truth) is not None
+    assert path_growth(world.seen(Joint("implied", 6))) is not None
     short = drifting.dead_reckoning(rng, 150)
-    assert path_growth(Joint("implied", 6), "se3", short.claim, short.truth) is None
+    assert path_growth(short.seen(Joint("implied", 6))) is None
     still = np.zeros_like(world.truth_position), world.truth_rotation
-    assert path_growth(Joint("implied", 6), "se3", world.claim, still) is None
+    assert path_growth(world.seen(Joint("implied", 6), truth=still)) is None

@@ -1,5 +1,7 @@
 """Relative motion over windows, against explicit formulas and simulated worlds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,14 +10,11 @@ from smfeval.align.joint import Joint, align_joint, given_joint, growth
 from smfeval.align.nuisance import body_motion
 from smfeval.maths import se3, so3
 from smfeval.summarise import windows as made
-from smfeval.summarise.windows import Windows, window_row, window_scores, windows
+from smfeval.summarise.motion import body_columns, displacement_error, select_ends
+from smfeval.summarise.windows import Windows, window_row, window_scores
 from support import drifting
 
 IMPLIED = {level: Joint("implied", level) for level in (6, 4, 3)}
-
-
-def poses(world):
-    return world.claim, world.truth
 
 
 def ends(pose):
@@ -24,7 +23,7 @@ def ends(pose):
 
 
 def row_of(world, joint, horizon, gauge="se3"):
-    found = windows(joint, horizon, *poses(world), gauge=gauge)
+    found = world.seen(joint, gauge).windows(horizon)
     stamp = np.arange(len(world.position)) * 100_000_000
     return window_row(found, stamp, made.path_length(world.truth_position))
 
@@ -46,7 +45,7 @@ def test_horizons_double_while_there_are_windows():
 def test_the_error_of_dead_reckoning_is_the_relative_motions(rng):
     world = drifting.dead_reckoning(rng, 100)
     estimate, truth = (ends(pose) for pose in (world.claim.pose, world.truth))
-    found = made.displacement_error(6, *estimate, truth, np.zeros(3))
+    found = displacement_error(6, *estimate, truth, np.zeros(3))
     expected, claimed = (
         se3.compose(se3.inverse(start), end)[0] for start, end in (truth, estimate)
     )
@@ -57,8 +56,8 @@ def test_a_heading_of_the_world_is_not_an_error_of_inertial_windows(rng):
     world = drifting.inertial(rng, 100)
     turn, up = (np.array([3.0, 2.0, 1.0]), so3.exp(np.array([0, 0, 2.0]))), np.array([0, 0, 1.0])
     truth, turned = ends(world.truth), ends(se3.compose(turn, world.claim.pose))
-    expected = made.displacement_error(4, *ends(world.claim.pose), truth, up)
-    found = made.displacement_error(4, *turned, truth, up)
+    expected = displacement_error(4, *ends(world.claim.pose), truth, up)
+    found = displacement_error(4, *turned, truth, up)
     assert found == pytest.approx(expected, abs=1e-10)
 
 
@@ -78,7 +77,7 @@ def test_honest_windows_have_the_claimed_covariance(make, joint):
         world = make(np.random.default_rng(seed), 400)
         claim = given_joint(*world.cross) if joint is None else joint
         rows.append(row_of(world, claim, 10, gauge="none"))
-        found = windows(claim, 10, *poses(world), gauge="none")
+        found = world.seen(claim, "none").windows(10)
         white = np.linalg.solve(np.linalg.cholesky(found.covariance), found.error[..., None])
         moments.append(np.mean(white @ np.swapaxes(white, 1, 2), axis=0))
     # 40 runs of some 39 windows: sigma of a variance is sqrt(2 / 1560) = 0.036, more if shared
@@ -138,7 +137,7 @@ def test_a_turned_world_costs_its_freedoms_and_no_more(level, make, rng):
     own = align_joint(joint, so3.matrix(turn[1]))
     assert row_of(tilted, own, 10, gauge="se3").k == pytest.approx(expected, rel=0.01)
     assert row_of(tilted, own, 10, gauge="none").k > 1.2 * expected
-    assert windows(joint, 10, *poses(world), gauge="se3").fitted == {3: 3, 4: 2}[level]
+    assert world.seen(joint).windows(10).fitted == {3: 3, 4: 2}[level]
 
 
 def test_a_scale_is_fitted_under_sim3(rng):
@@ -196,7 +195,7 @@ def test_scores_prefer_the_honest_claim_over_tight_ones():
     for seed in range(20):
         world = drifting.dead_reckoning(np.random.default_rng(seed), 300)
         honest, liar = (
-            window_scores(windows(IMPLIED[6], 10, *poses(world.scaled(c)))) for c in (1, 1 / 7)
+            window_scores(world.scaled(c).seen(IMPLIED[6]).windows(10)) for c in (1, 1 / 7)
         )
         won += all(honest[name].mean() < liar[name].mean() for name in ("energy", "log"))
     assert won == 20
@@ -205,8 +204,8 @@ def test_scores_prefer_the_honest_claim_over_tight_ones():
 def test_an_uncertain_reference_widens_windows(rng):
     world = drifting.dead_reckoning(rng, 100)
     noise = np.tile(np.diag([0.04] * 3 + [0.0] * 3), (100, 1, 1))
-    alone = windows(IMPLIED[6], 10, *poses(world)).covariance
-    both = windows(IMPLIED[6], 10, *poses(world), reference_covariance=noise).covariance
+    alone = world.seen(IMPLIED[6]).windows(10).covariance
+    both = world.seen(IMPLIED[6], noise=noise).windows(10).covariance
     assert both - alone == pytest.approx(np.tile(0.08 * np.eye(3), (len(alone), 1, 1)), abs=1e-12)
 
 
@@ -223,7 +222,7 @@ def test_windows_by_metres_are_as_honest_as_windows_by_scans():
         world = drifting.dead_reckoning(np.random.default_rng(seed), 400)
         path_m = made.path_length(world.position)
         ends = made.ends_over(path_m, 4.0)
-        over = windows(IMPLIED[6], 0, *poses(world), ends=ends)
+        over = world.seen(IMPLIED[6]).windows(0, ends=ends)
         found.append(window_row(over, np.arange(400), path_m))
     assert np.mean([row.k for row in found]) == pytest.approx(1, abs=0.1)
     assert found[0].metres == pytest.approx(4.1, abs=0.2)
@@ -240,9 +239,9 @@ def test_a_body_that_stands_still_is_left_out_and_counted():
     found = []
     for seed in range(20):
         world = drifting.dead_reckon(np.random.default_rng(seed), 600, sigma)
-        written = world.claim.with_covariance(with_six_digits(world.covariance))
-        assert growth(written).level == 6
-        over = windows(IMPLIED[6], 10, written, world.truth)
+        written = replace(world, covariance=with_six_digits(world.covariance))
+        assert growth(written.claim).level == 6
+        over = written.seen(IMPLIED[6]).windows(10)
         found.append(window_row(over, np.arange(600), np.arange(600.0)))
     assert min(row.still for row in found) >= 12
     assert np.mean([row.k for row in found]) == pytest.approx(1, abs=0.1)
@@ -255,7 +254,7 @@ def test_an_uncertain_reference_that_neighbours_share_convicts_nobody():
         rng = np.random.default_rng([4, seed])
         world = drifting.dead_reckoning(rng, 400)
         seen = world.truth_position + 0.02 * rng.normal(size=(400, 3)), world.truth_rotation
-        over = windows(IMPLIED[6], 10, world.claim, seen, reference_covariance=noise)
+        over = world.seen(IMPLIED[6], noise=noise, truth=seen).windows(10)
         rows.append(window_row(over, np.arange(400), np.arange(400.0)))
     assert np.mean([row.k for row in rows]) == pytest.approx(1, abs=0.08)
     assert np.mean([abs(row.rho) > 2 for row in rows]) <= 0.15
@@ -271,14 +270,14 @@ def test_columns_of_body_and_clock_are_derivatives_of_displacements(level, rng):
     motion = body_motion(stamp, *truth)
     first = np.arange(5, 150, 15)
     found = Windows(30, first, first + 30, np.zeros((len(first), 3)), np.zeros((len(first), 3, 3)))
-    columns = made.body_columns(found, world.claim, motion, level, up)
+    columns = body_columns(found, world.claim, motion, level, up)
     size = 1e-5
     for at, column in enumerate(np.moveaxis(columns, 2, 0)[:6]):
         step = size * np.eye(6)[at]
         moved = se3.compose(truth, (step[:3], so3.exp(step[3:])))
-        ends = made.select_ends(moved, first, first + 30)
-        starts, stops = made.select_ends(truth, first, first + 30)
-        error = made.displacement_error(level, starts, stops, ends, up)
+        ends = select_ends(moved, first, first + 30)
+        starts, stops = select_ends(truth, first, first + 30)
+        error = displacement_error(level, starts, stops, ends, up)
         np.testing.assert_allclose(error / size, column, atol=2e-3)
 
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from smfeval.align.joint import Claim
+from smfeval.align.joint import Claim, Joint
 from smfeval.maths import se3, so3
+from smfeval.summarise.motion import SeenMotion
 from smfeval.track import CrossCovariance, GaussianTrack, Track
 
 STEP_M = 0.3  # between scans
@@ -41,6 +42,11 @@ class World:
     @property
     def truth(self):
         return self.truth_position, self.truth_rotation
+
+    def seen(self, joint: Joint, gauge="se3", noise=None, truth=None) -> SeenMotion:
+        """Relative motion under a joint covariance."""
+        stamp = 100_000_000 * np.arange(len(self.position))
+        return SeenMotion(joint, gauge, self.claim, truth or self.truth, stamp, noise)
 
     def tracks(self, step_ns: int = 100_000_000) -> tuple[GaussianTrack, Track]:
         """Estimate and reference."""

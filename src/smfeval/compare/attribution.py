@@ -47,13 +47,9 @@ from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
 from smfeval.results import Result
 from smfeval.schema import AlignmentKind
+from smfeval.summarise.motion import covariance_in_body
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.windows import (
-    FEWEST_WINDOWS,
-    horizons,
-    motion_covariance,
-    rotate_symmetric,
-)
+from smfeval.summarise.windows import FEWEST_WINDOWS, horizons
 from smfeval.track import AnyTrack, GaussianTrack
 
 FEWEST = 3  # with two, only the sum of the covariances is known
@@ -310,11 +306,9 @@ def _windows(placed: PlacedTracks) -> tuple[int, CommonErrors] | None:
     second = first + chosen[0]
     value, claimed = [], []
     for each in placed.claims:
-        turn = each.claim.rotation[first]
         moved = each.claim.position[second] - each.claim.position[first]
-        value.append(so3.rotate_back(turn, moved))
-        in_world = motion_covariance(each.joint, each.claim, first, second)
-        claimed.append(rotate_symmetric(np.swapaxes(so3.matrix(turn), 1, 2), in_world))
+        value.append(so3.rotate_back(each.claim.rotation[first], moved))
+        claimed.append(covariance_in_body(each.joint, each.claim, first, second))
     regular = ~np.any([normal.is_singular(each) for each in claimed], axis=0)
     if regular.sum() < FEWEST_WINDOWS:
         return None

@@ -9,7 +9,6 @@ true one is among them, whatever the start was worth.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Literal
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
 from smfeval.errors import SeriesError
 from smfeval.evaluation.claim import AlignedClaim
-from smfeval.evaluation.motion import RelativeMotion, SeenMotion, score_motion, see_motion
+from smfeval.evaluation.motion import RelativeMotion, score_motion, see_motion
 from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.judge.decide import Facts, Space, Verdict, decide
 from smfeval.judge.evidence import any_correlation, averaging, usable_rows
@@ -43,6 +42,7 @@ from smfeval.score import Residuals
 from smfeval.score.pit import FEWEST_MORE, mean_of_sampled
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
 from smfeval.score.spaces import Space as AnySpace
+from smfeval.summarise.motion import SeenMotion
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import space_name
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
@@ -342,8 +342,8 @@ def judge_under_noise(
     tails, seen = tracks.claim.tails, tracks.seen_in(facts.space)
     rows: tuple[WindowRow, ...] = ()
     if seen is not None and any_correlation(fit, tails).at_least <= 1:
-        turned: Literal["rotation"] | None = "rotation" if facts.space == "rotation" else None
-        rows = seen.with_noise(noise(tracks.motion)).rows(turned)
+        windows: Space = "rotation" if facts.space == "rotation" else "position"
+        rows = seen.with_noise(noise(tracks.motion)).rows(windows)
     return decide(add_evidence(facts, fit, rows, tails))
 
 

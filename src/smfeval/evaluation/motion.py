@@ -1,7 +1,7 @@
 """Relative motion of a track under its claim: what no alignment touches, over several horizons.
 
 Where the joint covariance of the errors is given or implied, windows that do not overlap are
-independent and tell k two-sided (`summarise.windows`). Motion is seen from the body, so that a
+independent and tell k two-sided (`summarise.motion`). Motion is seen from the body, so that a
 lever arm, a rotation between the bodies and a late clock would count as errors: they are columns
 of every horizon, after the reference was moved to the body that the kindest fit found.
 """
@@ -10,117 +10,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from smfeval.align.extent import Extent
-from smfeval.align.joint import Claim, Joint
 from smfeval.align.nuisance import BodyMotion, Nuisance
-from smfeval.align.projection import Gauge
 from smfeval.associate import independent_noise
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.judge.evidence import usable_rows, why_unusable
 from smfeval.judge.levels import TAIL
 from smfeval.maths import se3
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.se3 import Pose
 from smfeval.options import Options
+from smfeval.summarise.motion import SeenMotion
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.path_growth import PathGrowth, path_growth
-from smfeval.summarise.relative_pose import Space as OrientedName
-from smfeval.summarise.relative_pose import relative_windows
 from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
     WindowRow,
     Windows,
     WindowSample,
     ends_over,
-    given_horizons,
-    horizons,
     overlapping_ends,
     overlapping_ends_over,
-    path_length,
     scans_over,
     window_ends,
-    window_row,
-    windows,
 )
 from smfeval.track import GaussianTrack, Track
-
-FEWEST_FOR_WINDOWS = 12  # scans: fewer have no windows to speak of
-
-
-@dataclass(frozen=True)
-class SeenMotion:
-    """A claim and a reference in one world, nearly about one body.
-
-    Attributes
-    ----------
-    joint, gauge
-        What is claimed of all errors together, and what was fitted of the world.
-    claim, reference, stamp
-        Matched scans.
-    noise
-        Covariances of the reference, or None.
-    motion
-        Of the body; None where extrinsic and clock are known exactly.
-    """
-
-    joint: Joint
-    gauge: Gauge
-    claim: Claim
-    reference: Pose
-    stamp: Ints
-    noise: Floats | None
-    motion: BodyMotion | None
-
-    def windows(self, horizon: int, ends: tuple[Ints, Ints] | None = None) -> Windows:
-        """Displacements over windows of one horizon, that do not overlap unless ends say so."""
-        return windows(
-            self.joint,
-            horizon,
-            self.claim,
-            self.reference,
-            gauge=self.gauge,
-            ends=ends,
-            reference_covariance=self.noise,
-            motion=self.motion,
-        )
-
-    def row(self, found: Windows, *, first_half: bool = False) -> WindowRow | None:
-        """k of windows."""
-        path_m = path_length(self.reference[0])
-        return window_row(found, self.stamp, path_m, first_half=first_half)
-
-    def rows(self, space: OrientedName | None = None) -> tuple[WindowRow, ...]:
-        """k over every horizon, of the whole track and of its first half; None: displacements."""
-        joint = self.joint
-        if joint.kind == "unknown" or len(self.claim) < FEWEST_FOR_WINDOWS:
-            return ()
-        chosen = given_horizons(joint) if joint.kind == "given" else horizons(len(self.claim))
-        made = (
-            self.windows(each) if space is None else self._turned(space, each) for each in chosen
-        )
-        rows = (
-            self.row(found, first_half=half)
-            for found in made
-            if found is not None
-            for half in (False, True)
-        )
-        return tuple(row for row in rows if row is not None)
-
-    def _turned(self, space: OrientedName, horizon: int) -> Windows | None:
-        return relative_windows(
-            space,
-            self.joint,
-            horizon,
-            self.claim,
-            self.reference,
-            gauge=self.gauge,
-            reference_covariance=self.noise,
-            motion=self.motion,
-        )
-
-    def with_noise(self, covariance: Floats) -> "SeenMotion":
-        """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""
-        return replace(self, noise=covariance if self.noise is None else self.noise + covariance)
 
 
 @dataclass(frozen=True)
@@ -230,7 +141,7 @@ def score_motion(
     seen: SeenMotion | None, claimed: AlignedClaim, reference: Track, options: Options
 ) -> RelativeMotion:
     """Relative motion under the claim, scored over the horizon asked for or the first usable."""
-    space, asked = options.space, options.numbers
+    space = options.space
     if not space.is_whole:
         alone = f"axes {space.axes} alone are scored, and relative motion is seen from the body"
         return RelativeMotion(reason=alone)
@@ -239,33 +150,17 @@ def score_motion(
         return RelativeMotion(reason=f"the {without} has no orientation")
     if seen.joint.kind == "unknown":
         return RelativeMotion(seen=seen, reason=claimed.reason)
-    growth = None
-    if asked is None:
-        growth = path_growth(
-            seen.joint,
-            seen.gauge,
-            seen.claim,
-            seen.reference,
-            reference_covariance=seen.noise,
-            motion=seen.motion,
-        )
+    growth = path_growth(seen) if options.numbers is None else None
     motion = RelativeMotion(seen.rows(), growth=growth, seen=seen)
-    overlapping = asked is None or any(name.endswith("_all") for name in asked)
-    if not motion.all_rows:
-        return motion
-    return _with_scores(motion, seen, reference, options.scored_horizon, overlapping=overlapping)
+    return _with_scores(motion, seen, reference, options) if motion.all_rows else motion
 
 
 def _with_scores(
-    motion: RelativeMotion,
-    seen: SeenMotion,
-    reference: Track,
-    horizon: Extent | None,
-    *,
-    overlapping: bool,
+    motion: RelativeMotion, seen: SeenMotion, reference: Track, options: Options
 ) -> RelativeMotion:
     """The windows to score and their row, or why there are none."""
     joint, count = seen.joint, len(reference)
+    horizon, asked = options.scored_horizon, options.numbers
     if horizon is None:
         scans = 0 if motion.first is None else motion.first.horizon
     else:
@@ -279,10 +174,11 @@ def _with_scores(
     if horizon is not None and joint.kind != "given":
         separate = ends_over(progress, horizon.size)
         every = overlapping_ends_over(progress, horizon.size)
-    found = seen.windows(scans, separate)
-    row = seen.row(found)
+    found = seen.windows(scans, ends=separate)
+    row = None if found is None else seen.row(found)
     why = why_unusable(row)
     if row is None or (horizon is not None and why is not None):
         return replace(motion, unscored=f"over {horizon}, {why}")
-    all_windows = seen.windows(scans, every) if overlapping else None
-    return replace(motion, windows=found, overlapping=all_windows, scored=row)
+    overlapping = asked is None or any(name.endswith("_all") for name in asked)
+    every_window = seen.windows(scans, ends=every) if overlapping else None
+    return replace(motion, windows=found, overlapping=every_window, scored=row)

@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.align.joint import Claim, Joint
-from smfeval.align.nuisance import BodyMotion
-from smfeval.align.projection import Gauge
+from smfeval.align.joint import Joint
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.se3 import Pose
 from smfeval.maths.special import t_quantile
+from smfeval.summarise.motion import SeenMotion
 from smfeval.summarise.number import Number
 from smfeval.summarise.windows import (
     FEWEST_SCANS_APART,
@@ -31,7 +29,6 @@ from smfeval.summarise.windows import (
     halves,
     is_thin,
     path_length,
-    windows,
 )
 
 MOST_LENGTHS = 6  # each twice the one before
@@ -100,38 +97,23 @@ class PathGrowth:
         return asdict(self) | numbers | shown | {"metres": list(self.metres), "k": list(self.k)}
 
 
-def path_growth(
-    joint: Joint,
-    gauge: Gauge,
-    claim: Claim,
-    reference: Pose,
-    *,
-    reference_covariance: Floats | None = None,
-    motion: BodyMotion | None = None,
-) -> PathGrowth | None:
+def path_growth(seen: SeenMotion) -> PathGrowth | None:
     """Floor and growth of k; None for too few scans, J unknown, or a body that hardly moves."""
-    lengths = [] if joint.kind == "unknown" else _lengths(joint, len(claim))
+    scans, joint = len(seen.claim), seen.joint
+    lengths = [] if joint.kind == "unknown" else _lengths(joint, scans)
     if len(lengths) < 2:
         return None
-    path_m, block, low = path_length(reference[0]), lengths[-1], 1.0
+    path_m, block, low = path_length(seen.reference[0]), lengths[-1], 1.0
     k, metres = [], []
-    for scans in lengths:
-        found = windows(
-            joint,
-            scans,
-            claim,
-            reference,
-            gauge=gauge,
-            reference_covariance=reference_covariance,
-            motion=motion,
-        )
-        if is_thin(found):
+    for length in lengths:
+        found = seen.windows(length)
+        if found is None or is_thin(found):
             return None
         if found.assumed:  # as of a row of windows: how wrong an implied J may be
             every = found.covariance if found.every is None else found.every[0]
             low = min(low, halves(every)[0] ** GUARD)
         nees = normal.nees(found.error, found.covariance) / 3
-        k.append(_block_means(nees, found.first // block, len(claim) // block))
+        k.append(_block_means(nees, found.first // block, scans // block))
         metres.append(float(np.mean(path_m[found.second] - path_m[found.first])))
     table = np.array(k)
     table = table[:, ~np.isnan(table).any(axis=0)]

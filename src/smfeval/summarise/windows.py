@@ -1,20 +1,9 @@
-"""Relative motion over windows of a track: errors that no world alignment touches.
+"""Windows of relative motion: which scans they join, and what their NEES says over a horizon.
 
-The error of a window from scan i to scan j is that of the displacement, seen from the body at i:
-
-    delta = e_j - (e_i - (p_j - p_i) x theta_i)
-
-with all of theta_i where the estimator integrates six freedoms (or the joint covariance is
-given), its part about the vertical where gravity is observed, none for a position random
-walk. With J implied, C = Sigma_j minus the carried Sigma_i (position block), and windows that do
-not overlap are independent. With J given, neighbours share the error of a scan; if windows further
-apart are independent, the correlation of neighbours is at most 1/2 and the mean NEES is worth at
-least two thirds of its degrees of freedom. With J unknown there are no windows.
-
-What relative motion does not remove but the gauge leaves open (the scale under sim3, the tilt of
-the world at level 4, its rotation at level 3), a lever arm, a rotation between the bodies and a
-late clock are fitted to the windows themselves by generalised least squares and cost their degrees
-of freedom.
+Errors and claims of windows are those of `summarise.motion`. Windows that do not overlap are
+independent where the joint covariance is implied. Where it is given, neighbours share the error of
+a scan; if windows further apart are independent, the correlation of neighbours is at most 1/2 and
+the mean NEES is worth at least two thirds of its degrees of freedom.
 """
 
 from bisect import bisect_left
@@ -23,20 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from smfeval.align.joint import (
-    SHORTEST_LAG,
-    Claim,
-    Joint,
-    integrated_covariance,
-    relative_covariance,
-    shortest_lag,
-)
-from smfeval.align.nuisance import BodyMotion, solve_shortest
-from smfeval.align.projection import Gauge
-from smfeval.maths import normal, so3
+from smfeval.align.joint import SHORTEST_LAG, Joint, shortest_lag
+from smfeval.align.nuisance import solve_shortest
+from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.normal_distance import energy_score
-from smfeval.maths.se3 import Pose
 from smfeval.maths.special import chi_squared_quantile
 from smfeval.summarise.number import Intervals, Number
 
@@ -66,8 +46,8 @@ class Windows:
     first, second
         Indices of scans (m,).
     error
-        Truth minus estimate of the displacement, metres (m, 3); of rotations and poses see
-        `summarise.relative_pose` (m, d).
+        Truth minus estimate of the displacement, metres (m, 3); of rotations and poses as
+        `summarise.motion` has them (m, d).
     covariance
         Claimed covariance of the error, or a bound of it (m, d, d).
     fitted
@@ -195,47 +175,6 @@ def horizons(scans: int) -> list[int]:
     return [h for h in (first << j for j in doublings) if (scans - 1) // h >= FEWEST_WINDOWS]
 
 
-def windows(
-    joint: Joint,
-    horizon: int,
-    claim: Claim,
-    reference: Pose,
-    *,
-    gauge: Gauge = "se3",
-    ends: tuple[Ints, Ints] | None = None,
-    reference_covariance: Floats | None = None,
-    motion: BodyMotion | None = None,
-) -> Windows:
-    """Windows of one horizon that do not overlap, under the joint covariance of the claim.
-
-    Claim and reference (positions (n, 3) and rotations (n, 4)) are in one world, after alignment
-    by the gauge, and nearly about one body. `ends` are first and last scans of windows of equal
-    duration or path (`ends_over`) instead of `horizon` scans. The reference's errors (n, 6, 6),
-    right perturbations, are independent between scans. With the `motion` of the body, lever arm,
-    body rotation and clock are open.
-    """
-    known = joint.kind == "given"
-    level, up = joint.level or 6, np.array(joint.up)
-    first, second = window_ends(joint, horizon, len(claim)) if ends is None else ends
-    start, end = claim[first], claim[second]
-    claimed = motion_covariance(joint, claim, first, second)
-    if reference_covariance is not None:
-        noise = claim.with_covariance(reference_covariance)
-        early, late = covariances_at_end(level, noise[first], noise[second], up)
-        claimed = claimed + late + early
-    error = displacement_error(
-        level, start.pose, end.pose, select_ends(reference, first, second), up
-    )
-    claimed = rotate_symmetric(np.swapaxes(so3.matrix(start.rotation), 1, 2), claimed)
-    shared = known or reference_covariance is not None
-    found = Windows(horizon, first, second, error, claimed, assumed=not known, shared=shared)
-    found = found if known else without_standstill(found)
-    columns = world_columns(found, claim, gauge, level, up)
-    if motion is not None:
-        columns = np.concatenate([columns, body_columns(found, claim, motion, level, up)], axis=2)
-    return without_columns(found, columns)
-
-
 def window_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
     """First and second scans of windows that do not overlap. (m,) each."""
     known = joint.kind == "given"
@@ -315,7 +254,7 @@ def without_standstill(found: Windows) -> Windows:
     return replace(kept, every=(found.covariance, found.second))
 
 
-def _select_windows(found: Windows, at: Ints | slice) -> Windows:
+def _select_windows(found: Windows, at: Ints) -> Windows:
     return replace(
         found,
         first=found.first[at],
@@ -323,11 +262,6 @@ def _select_windows(found: Windows, at: Ints | slice) -> Windows:
         error=found.error[at],
         covariance=found.covariance[at],
     )
-
-
-def select_ends(pose: Pose, first: Ints, second: Ints) -> tuple[Pose, Pose]:
-    """Poses at the starts and at the ends of windows."""
-    return (pose[0][first], pose[1][first]), (pose[0][second], pose[1][second])
 
 
 def _given_starts(joint: Joint, horizon: int) -> Ints:
@@ -353,90 +287,7 @@ def given_horizons(joint: Joint) -> list[int]:
     return kept
 
 
-# Their errors and covariances
-
-
-def displacement_error(
-    level: int, start: Pose, end: Pose, reference: tuple[Pose, Pose], up: Floats
-) -> Floats:
-    """Truth minus estimate of p_j - p_i, seen from the body at i. -> (m, 3).
-
-    `reference` holds the true poses at the start and at the end.
-    """
-    (true_position, true_rotation), (true_end, _) = reference
-    ours, theirs = end[0] - start[0], true_end - true_position
-    if level == 6:
-        return so3.rotate_back(true_rotation, theirs) - so3.rotate_back(start[1], ours)
-    if level == 4:
-        between = so3.compose(true_rotation, so3.inverse(start[1]))
-        theirs = so3.rotate_back(twist(between, up), theirs)
-    return so3.rotate_back(start[1], theirs - ours)
-
-
-def twist(quaternion: Floats, axis: Floats) -> Floats:
-    """The part of rotations about an axis (swing-twist). (m, 4) -> (m, 4)."""
-    along = quaternion[:, :3] @ axis
-    part = np.concatenate([along[:, None] * axis, quaternion[:, 3:]], axis=1)
-    return part / np.linalg.norm(part, axis=1)[:, None]
-
-
-def covariances_at_end(level: int, start: Claim, end: Claim, up: Floats) -> tuple[Floats, Floats]:
-    """Position covariance at p_j, in world axes, of scan i carried there and of scan j."""
-    early = integrated_covariance(level, start.position - end.position, start.in_world(), up)
-    return early[:, :3, :3], end.in_world()[:, :3, :3]
-
-
-def motion_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
-    """Claimed covariance of displacements seen from the body at their start, in world axes."""
-    start, end = claim[first], claim[second]
-    if joint.kind == "given":
-        known = relative_covariance(joint, claim, first, second)[:, :3, :3]
-        return rotate_symmetric(so3.matrix(end.rotation), known)
-    early, late = covariances_at_end(joint.level or 6, start, end, np.array(joint.up))
-    return late - early
-
-
-def rotate_symmetric(rotation: Floats, covariance: Floats) -> Floats:
-    """R S R^T, symmetric to the last bit. (n, 3, 3) each."""
-    turned = rotation @ covariance @ np.swapaxes(rotation, 1, 2)
-    return 0.5 * (turned + np.swapaxes(turned, 1, 2))
-
-
-def world_columns(found: Windows, claim: Claim, gauge: Gauge, level: int, up: Floats) -> Floats:
-    """What a fit took of the world and windows do not remove: rotations, and a scale. (m, 3, q)."""
-    axes = np.zeros((0, 3))
-    if gauge != "none" and level == 3:
-        axes = up[None] if gauge == "yaw" else np.eye(3)
-    elif gauge not in ("none", "yaw") and level == 4:
-        axes = np.linalg.svd(up[None])[2][1:]
-    moved = claim.position[found.second] - claim.position[found.first]
-    columns = [np.cross(axis, moved) for axis in axes] + ([moved] if gauge == "sim3" else [])
-    turn = claim.rotation[found.first]
-    seen = [so3.rotate_back(turn, column) for column in columns]
-    return np.stack(seen, axis=2) if seen else np.zeros((len(moved), 3, 0))
-
-
-def body_columns(
-    found: Windows, claim: Claim, motion: BodyMotion, level: int, up: Floats
-) -> Floats:
-    """What a lever arm, a rotation of the body and a late clock do to displacements. (m, 3, 7).
-
-    (R_ij - I) l + d x b + tau (R_ij v_j - v_i - w_i x d), with R_ij = R_i^T R_j and d the
-    displacement seen from the body at i; of b and w the part by which that body is turned.
-    """
-    start, end = claim[found.first], claim[found.second]
-    d = so3.rotate_back(start.rotation, end.position - start.position)
-    between = so3.matrix(so3.compose(so3.inverse(start.rotation), end.rotation))
-    turned = so3.hat(d)
-    if level == 4:
-        axis = so3.rotate_back(start.rotation, np.broadcast_to(up, d.shape))
-        turned = np.cross(d, axis)[:, :, None] * axis[:, None, :]
-    elif level == 3:
-        turned = np.zeros_like(turned)
-    velocity, rate = motion.velocity, motion.rate[found.first]
-    faster = np.einsum("nij,nj->ni", between, velocity[found.second]) - velocity[found.first]
-    late = faster + np.einsum("nij,nj->ni", turned, rate)
-    return np.concatenate([between - np.eye(3), turned, late[..., None]], axis=2)
+# Without what is open
 
 
 def without_columns(found: Windows, columns: Floats) -> Windows:

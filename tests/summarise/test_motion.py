@@ -7,8 +7,8 @@ import pytest
 
 from smfeval.align.joint import UNKNOWN, Joint, given_joint, world_cross
 from smfeval.maths import normal, se3, so3
-from smfeval.summarise.relative_pose import relative_error, relative_windows
-from smfeval.summarise.windows import path_length, window_row, windows
+from smfeval.summarise.motion import relative_error
+from smfeval.summarise.windows import path_length, window_row
 from support import drifting
 
 IMPLIED = {level: Joint("implied", level) for level in (6, 4, 3)}
@@ -22,7 +22,7 @@ def made(level, seed, scans=400):
 
 
 def found_in(world, level, space, horizon=20, **more):
-    return relative_windows(space, IMPLIED[level], horizon, world.claim, world.truth, **more)
+    return world.seen(IMPLIED[level], **more).windows(horizon, space)
 
 
 @pytest.mark.parametrize(("level", "space"), DIMENSION)
@@ -70,7 +70,7 @@ def test_given_pairs_say_what_implied_ones_do(rng):
     turn[:, :3, :3] = turn[:, 3:, 3:] = np.swapaxes(so3.matrix(world.rotation), 1, 2)
     block = turn[first] @ cross @ np.swapaxes(turn[first + 20], 1, 2)
     known = given_joint(np.stack([first, first + 20], 1), block)
-    given = relative_windows("pose", known, 20, world.claim, world.truth)
+    given = world.seen(known).windows(20, "pose")
     implied = found_in(world, 6, "pose")
     assert given.shared
     np.testing.assert_allclose(given.error, implied.error, atol=1e-12)
@@ -80,7 +80,7 @@ def test_given_pairs_say_what_implied_ones_do(rng):
 def test_the_displacement_of_inertial_poses_is_that_of_positions(rng):
     world = drifting.inertial(rng, 400)
     pose = found_in(world, 4, "pose", gauge="none")
-    position = windows(IMPLIED[4], 20, world.claim, world.truth, gauge="none")
+    position = world.seen(IMPLIED[4], "none").windows(20)
     np.testing.assert_allclose(pose.error[:, :3], position.error, atol=1e-12)
     np.testing.assert_allclose(pose.covariance[:, :3, :3], position.covariance, rtol=1e-9)
 
@@ -97,15 +97,7 @@ def test_an_uncertain_reference_widens_windows(level, space, rng):
         truth = se3.compose(world.truth, se3.exp(wrong))
         for told, kept in nees.items():
             covariance = np.broadcast_to(noise, (400, 6, 6)) if told else None
-            found = relative_windows(
-                space,
-                IMPLIED[level],
-                10,
-                world.claim,
-                truth,
-                gauge="yaw",
-                reference_covariance=covariance,
-            )
+            found = world.seen(IMPLIED[level], "yaw", covariance, truth).windows(10, space)
             kept.append(normal.nees(found.error, found.covariance).mean())
     dimension = DIMENSION[level, space]
     assert np.mean(nees[True]) / dimension == pytest.approx(1, abs=0.08)
@@ -115,6 +107,6 @@ def test_an_uncertain_reference_widens_windows(level, space, rng):
 def test_what_is_not_claimed_has_no_windows(rng):
     world = drifting.random_walk(rng, 200)
     for joint in (UNKNOWN, IMPLIED[3]):
-        assert relative_windows("rotation", joint, 20, world.claim, world.truth) is None
+        assert world.seen(joint).windows(20, "rotation") is None
     assert found_in(drifting.dead_reckoning(rng, 200), 6, "pose", gauge="sim3") is None
     assert found_in(drifting.inertial(rng, 200), 4, "pose", gauge="se3") is None
