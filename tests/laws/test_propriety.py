@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval.score import RULES, Ensemble, Residuals, RuleSettings
-from smfeval.score.ape import ape
+from smfeval.score.energy import ape
 
 N = 12_000
 CLEAR = 4.0  # standard errors

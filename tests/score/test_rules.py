@@ -10,12 +10,11 @@ from scipy import stats
 from smfeval.errors import OptionError
 from smfeval.maths.normal_distance import central_distance
 from smfeval.score import RULES, Residuals, RuleSettings, scores
-from smfeval.score.ape import ape
 from smfeval.score.crps import crps_of_axes as crps
-from smfeval.score.energy import energy
+from smfeval.score.energy import ape, energy
 from smfeval.score.interval import interval_score_of_axes as interval_score
 from smfeval.score.log import consistency, sharpness
-from smfeval.score.log import gaussian_log_score as log_score
+from smfeval.score.log import log_score_of as log_score
 from smfeval.score.pit import pit
 from smfeval.score.residuals import variance_along
 from smfeval.summarise.inflation import median_chi_squared, shape_penalty

@@ -9,7 +9,7 @@ from smfeval.errors import OptionError, PairingError, TrackError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
 from smfeval.score import RULES, Residuals, RuleSettings
-from smfeval.score.log import gaussian_log_score as log_score
+from smfeval.score.log import log_score_of as log_score
 from smfeval.summarise.inflation import best_scale, median_chi_squared, shape_penalty
 from smfeval.summarise.number import Intervals, Number
 from smfeval.summarise.numbers import NUMBERS

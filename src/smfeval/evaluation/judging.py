@@ -214,18 +214,19 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     name, count = scored.space.name, len(scored.residuals)
     if tracks is None or not scored.has_belief:
         return decide(Facts(name, count, None))
-    risk = tracks.risk
+    risk, k = tracks.risk, scored.numbers[K_AT_95]
+    least_k = k.value if k.low is None else k.low
     facts = Facts(
         name,
         count,
-        scored.numbers[K_AT_95],
+        k,
         track_scans=len(tracks.reference),
         is_fitted=tracks.gauge != "none",
         own_share=own_share(scored.residuals),
         same=is_same(scored),
         excuse=risk.excuse if risk is not None and risk.may_convict else None,
         no_acquittal=risk is not None and risk.may_acquit,
-        vetoed=scored.residuals.ensemble is not None and not _is_above_one(scored),
+        vetoed=scored.residuals.ensemble is not None and not least_k > 1,
         coverage=scored.numbers[space_name(COVERAGE, name)].value,
     )
     fit = None if facts.same else tracks.fit(scored.space)
@@ -238,18 +239,14 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
 
 
-def _is_above_one(scored: SpaceScores) -> bool:
-    """Whether k, for particles that of ranks, is shown to be above 1; or is, without interval."""
-    k = scored.numbers[K_AT_95]
-    return (k.value if k.low is None else k.low) > 1
-
-
 def judge_fit(
     facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...], tails: float, stamp: Ints
 ) -> Verdict:
     """The verdict by what a fit leaves and by relative motion; what would tell, where none is."""
     facts = add_evidence(facts, fit, rows, tails)
-    facts = replace(facts, step_s=_step_s(stamp, len(fit.white)))
+    if len(stamp) > 1:  # seconds between the scans that stand for a track
+        step_s = float(median_of(np.diff(stamp))) / NANOSECONDS * len(stamp) / len(fit.white)
+        facts = replace(facts, step_s=step_s)
     found = decide(facts)
     if found.label == "overconfident":
         return found
@@ -282,13 +279,6 @@ def add_evidence(
         freedoms=fit.freedoms,
         values=fit.values,
     )
-
-
-def _step_s(stamp: Ints, scans: int) -> float:
-    """Seconds between the scans that stand for a track."""
-    if len(stamp) < 2:
-        return 0.0
-    return float(median_of(np.diff(stamp))) / NANOSECONDS * len(stamp) / scans
 
 
 def own_share(residuals: Residuals) -> float:
@@ -348,7 +338,10 @@ def judge_under_noise(
 
 
 def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> float | None:
-    """White noise of the reference, per axis, from which on nothing convicts; None for poses."""
+    """White noise of the reference, per axis, from which on nothing convicts.
+
+    None for poses, and where not even noise as large as the errors ends the verdict.
+    """
     facts, poses = verdict.facts, fit.poses.thin(NOISE_SCANS)
     if facts.space == "pose":
         return None
@@ -358,11 +351,6 @@ def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> fl
         found = judge_under_noise(tracks, facts, poses, noise)
         return found.label == "overconfident"
 
-    return least_noise(convicts, fit)
-
-
-def least_noise(convicts: Callable[[float], bool], fit: KindestFit) -> float | None:
-    """The least noise that does not convict; None where not even noise as large as the errors."""
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
     return least_size(convicts, float(np.sqrt(np.mean(fit.nees * variance))) or 1.0)
 

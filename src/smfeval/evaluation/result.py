@@ -172,7 +172,11 @@ class Evaluation(Result):
     def all_notes(self) -> tuple[str, ...]:
         """Notes of both tracks and of the evaluation, in that order."""
         tracks = (("estimate", self.estimate), ("reference", self.reference))
-        notes = [f"{who}: {note}" for who, track in tracks for note in _notes(track)]
+        notes = [
+            f"{who}: {note}"
+            for who, track in tracks
+            for note in track.provenance.notes + track.provenance.remarks
+        ]
         brackets = [self.intervals_note] if self.intervals_note else []
         return (*notes, *self.omissions, *brackets, *self.notes)
 
@@ -250,16 +254,13 @@ class Evaluation(Result):
     def uses_reported_noise(self) -> bool:
         """Whether the reference's own covariance is used, beside what moving it leaves open."""
         own = isinstance(self.reference, GaussianTrack) or self.options.association == "gp"
-        return own and self._noise_used()
+        return own and self.position.residuals.noise is not None
 
     @property
     def uses_assumed_noise(self) -> bool:
         """Whether scores grant the reference an error that was assumed."""
         shared = getattr(self.position.reference, "shared", None) is not None
         return shared or self.options.ref_sigma is not None
-
-    def _noise_used(self) -> bool:
-        return self.position.residuals.noise is not None
 
     def _association(self) -> dict[str, Any]:
         gap = np.abs(self.pairs.gap_s) * 1e3
@@ -306,7 +307,11 @@ class Evaluation(Result):
     def _scores(self) -> dict[str, Any]:
         more: dict[str, dict[str, Any]] = {
             "energy": {"beta": self.options.settings.beta},
-            "crps": {"by_axis": _numbers(self.position.crps_by_axis)},
+            "crps": {
+                "by_axis": {
+                    name: number.to_dict() for name, number in self.position.crps_by_axis.items()
+                }
+            },
         }
         rows = (row for row in rows_of("position") if row.group == "scores")
         found = {row.name: _number(self.get(row.name), **more.get(row.name, {})) for row in rows}
@@ -339,16 +344,8 @@ def _space(scored: SpaceScores | None) -> dict[str, Any] | None:
     }
 
 
-def _notes(track: AnyTrack) -> tuple[str, ...]:
-    return track.provenance.notes + track.provenance.remarks
-
-
 def _number(number: Number | None, **more: Any) -> dict[str, Any] | None:
     return None if number is None else number.to_dict() | more
-
-
-def _numbers(numbers: dict[Any, Number]) -> dict[str, Any]:
-    return {str(name): number.to_dict() for name, number in numbers.items()}
 
 
 def _track(track: AnyTrack) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.chord_distance import expected_length
 from smfeval.maths.normal_distance import central_distance, energy_score, expected_distance
 from smfeval.maths.special import erf
-from smfeval.score.ape import ape
 from smfeval.score.residuals import Ensemble, Residuals
 
 PAIRS_AT_ONCE = 65_536  # distances held at a time: 0.5 MB, which stays in the cache
@@ -29,10 +28,20 @@ SPACE = 3  # dimensions up to which expected distances are exact to 1e-9; beyond
 ALONE = 1e-300  # weight of all other pairs below this: one particle holds everything
 
 
-def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
-    """Energy score of any belief. (n,)."""
+def ape(error: Floats) -> Floats:
+    """Absolute position error |e|, what trajectory tools report. (..., d) -> (...)."""
+    return np.sqrt(np.einsum("...i,...i->...", error, error))
+
+
+def check_beta(beta: float) -> None:
+    """Refuse powers for which the energy score is not strictly proper."""
     if not 0 < beta < 2:
         raise OptionError(f"beta must be between 0 and 2, not {words.exact(beta)}")
+
+
+def energy(residuals: Residuals, *, beta: float = 1.0, unbiased: bool = False) -> Floats:
+    """Energy score of any belief. (n,)."""
+    check_beta(beta)
     if residuals.ensemble is not None:
         return _particles(residuals.ensemble, residuals.noise, beta, unbiased=unbiased)
     if residuals.covariance is None:

@@ -34,8 +34,10 @@ def log_score(error: ArrayLike, covariance: ArrayLike) -> Floats:
     return -normal.log_density(terms, np.shape(error)[-1])
 
 
-def gaussian_log_score(residuals: Residuals) -> Floats:
-    """`log_score` of residuals, whose NEES and determinant are computed once. (n,)."""
+def log_score_of(residuals: Residuals) -> Floats:
+    """Log score of any belief: of normal ones, or of a kernel density of particles. (n,)."""
+    if residuals.ensemble is not None:
+        return kernel_log_score(residuals)
     return -normal.log_density(residuals.likelihood_terms, residuals.dimension)
 
 

@@ -36,11 +36,10 @@ from smfeval.maths import normal, se3, so3
 from smfeval.maths.arrays import Floats
 from smfeval.maths.chord_distance import expected_length
 from smfeval.maths.symmetric import chunks
-from smfeval.score.energy import energy
+from smfeval.score.energy import check_beta, energy
 from smfeval.score.residuals import Ensemble, Residuals
 from smfeval.score.rotation import (
     angles,
-    check_beta,
     log_rotation,
     log_sinc,
     log_wraps,

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.score.ape import ape
 from smfeval.score.energy import (
+    ape,
     gram_factors,
     multiply_strip,
     pair_strips,

@@ -28,13 +28,12 @@ Gaussians (`maths.chord_distance`).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from smfeval import words
-from smfeval.errors import OptionError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.chord_distance import expected_central_chord, expected_chord
 from smfeval.maths.normal_distance import energy_score
 from smfeval.maths.symmetric import SAFE_PIVOT, chunks, smallest_pivot, symmetrise
+from smfeval.score.energy import check_beta
 
 SIGMA_WARNED_RAD = 0.5  # above: a Gaussian on rotations is a poor picture of what is known
 SIGMA_REFUSED_RAD = 1.0  # above: the belief wraps, and scores say little about it
@@ -170,12 +169,6 @@ def _chordal_energy(error: Floats, covariance: Floats, *, beta: float) -> Floats
     apart = symmetrise(2 * (between := shrink_between(covariance)) @ covariance @ between)
     score = expected_chord(error, seen, beta=beta)
     return score - 0.5 * expected_central_chord(apart, beta=beta)
-
-
-def check_beta(beta: float) -> None:
-    """Refuse powers for which the energy score is not strictly proper."""
-    if not 0 < beta < 2:
-        raise OptionError(f"beta must be between 0 and 2, not {words.exact(beta)}")
 
 
 def shrink_across(error: Floats) -> Floats:

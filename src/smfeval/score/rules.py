@@ -9,11 +9,10 @@ from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.schema import unknown_word
-from smfeval.score.ape import ape
 from smfeval.score.crps import crps_of_axes
-from smfeval.score.energy import energy
+from smfeval.score.energy import ape, energy
 from smfeval.score.interval import LEVEL, interval_score_of_axes
-from smfeval.score.log import consistency, gaussian_log_score, kernel_log_score, sharpness
+from smfeval.score.log import consistency, log_score_of, sharpness
 from smfeval.score.pit import pit
 from smfeval.score.pose import AXES, ROTATION, energy_body, energy_particles, log_pose
 from smfeval.score.residuals import Residuals, SpaceName
@@ -119,13 +118,6 @@ def _has_density(residuals: Residuals, settings: RuleSettings) -> bool:
     )
 
 
-def _log_formula(residuals: Residuals, settings: RuleSettings) -> Floats:
-    del settings
-    return (
-        gaussian_log_score(residuals) if residuals.ensemble is None else kernel_log_score(residuals)
-    )
-
-
 def _energy_of_rotation(residuals: Residuals, settings: RuleSettings) -> Floats:
     whole = _whole(residuals, ROTATION)
     if whole.ensemble is None:
@@ -198,7 +190,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "log",
             "nat",
-            _log_formula,
+            lambda r, s: log_score_of(r),
             title="log score",
             exists=_has_density,
             label="log score",

@@ -27,7 +27,6 @@ from smfeval import words
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, read_only
 from smfeval.maths.dependence import (
-    MeanPosterior,
     effective_samples,
     mean_posterior,
     neighbour_sums,
@@ -143,17 +142,21 @@ def interval(
         raise OptionError("the method 'auto' uses no blocks, so a block length would be ignored")
     if replicates < 1:
         raise OptionError(f"{replicates} replicates; a bootstrap needs at least 1")
-    numbers, which = check_series(series), parse_statistic(statistic)
-    level = check_level(level)
+    numbers = check_series(series)
+    share_of(statistic)  # refuses what is no statistic
+    if not 0 < level < 1:
+        raise SeriesError(f"a level of {level} is not between 0 and 1")
+    if level > HIGHEST_LEVEL:
+        raise SeriesError(f"a level of {level} is too near to 1; it may be {HIGHEST_LEVEL} at most")
 
     if method == "auto":
         memory = None if related is None else check_series(related)
-        return auto_interval(numbers, which, level, related=memory)
+        return auto_interval(numbers, statistic, level, related=memory)
     if rng is None:
         raise OptionError(f"the method {method!r} draws at random and needs a generator (rng)")
     return bootstrap_interval(
         numbers,
-        which,
+        statistic,
         level,
         method=method,
         block_length=block_length,
@@ -182,35 +185,25 @@ def paired_interval(
     return interval(one - other, statistic, level=level, method=method, rng=rng)
 
 
-@dataclass(frozen=True)
-class Statistic:
-    """A mean, a root mean square, or the value that a share of the scans does not exceed."""
-
-    name: str
-    share: float | None = None
-
-    def of(self, series: Floats) -> float:
-        """Return the statistic of a series."""
-        if self.share is not None:
-            return float(quantile_of(series, self.share))
-        return float(np.sqrt(np.mean(series**2)) if self.name == "rmse" else np.mean(series))
-
-    def averaged(self, series: Floats) -> Floats:
-        """Return the series whose mean the statistic is a function of: squares for the rmse."""
-        return series**2 if self.name == "rmse" else series
-
-
-def parse_statistic(statistic: StatisticName | str | tuple[str, float]) -> Statistic:
-    """Turn the public spelling of a statistic into a Statistic."""
+def share_of(statistic: StatisticName) -> float | None:
+    """The share of scans that a median or quantile is not below; None of means."""
     match statistic:
         case "mean" | "rmse":
-            return Statistic(statistic)
+            return None
         case "median":
-            return Statistic("median", 0.5)
+            return 0.5
         case ("quantile", float(share)) if 0 < share < 1:
-            return Statistic("quantile", share)
+            return share
     known = "'mean', 'median', 'rmse' and ('quantile', q) with 0 < q < 1"
     raise OptionError(f"{statistic!r} is no statistic; there are {known}")
+
+
+def plain_statistic(series: Floats, statistic: StatisticName) -> float:
+    """The statistic alone."""
+    share = share_of(statistic)
+    if share is not None:
+        return float(quantile_of(series, share))
+    return float(np.sqrt(np.mean(series**2)) if statistic == "rmse" else np.mean(series))
 
 
 def check_series(series: ArrayLike) -> Floats:
@@ -221,34 +214,21 @@ def check_series(series: ArrayLike) -> Floats:
     if len(array) < SHORTEST:
         raise SeriesError(f"{len(array)} scans; an interval needs at least {SHORTEST}")
     if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # nor if one of them is not a number
-        raise _invalid_number(array)
+        finite = np.isfinite(array)
+        if not finite.all():
+            row, bad = int(np.argmin(finite)), np.sum(~finite)
+            raise SeriesError(f"row {row} is {array[row]}, and {bad} rows are not finite")
+        row = int(np.argmax(np.abs(array)))
+        raise SeriesError(
+            f"row {row} is {words.exact(array[row])}; numbers beyond {words.exact(LARGEST)} are no "
+            "scores"
+        )
     return read_only(array)
 
 
-def _invalid_number(array: Floats) -> SeriesError:
-    """Say which number is none, or too large."""
-    finite = np.isfinite(array)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        return SeriesError(f"row {row} is {array[row]}, and {np.sum(~finite)} rows are not finite")
-    row = int(np.argmax(np.abs(array)))
-    return SeriesError(
-        f"row {row} is {words.exact(array[row])}; numbers beyond {words.exact(LARGEST)} are no "
-        "scores"
-    )
-
-
-def check_level(level: float) -> float:
-    """Return a level between 0 and 1."""
-    if not 0 < level < 1:
-        raise SeriesError(f"a level of {level} is not between 0 and 1")
-    if level > HIGHEST_LEVEL:
-        raise SeriesError(f"a level of {level} is too near to 1; it may be {HIGHEST_LEVEL} at most")
-    return level
-
-
-def check_varying(series: Floats) -> Floats:
-    """Return a series that is not constant."""
+def check_varying(series: Floats, statistic: StatisticName = "mean") -> Floats:
+    """What a statistic averages, squares for the rmse, where it is not constant."""
+    series = series**2 if statistic == "rmse" else series
     least, most = float(series.min()), float(series.max())
     size = max(SMALLEST, ROUNDING * max(-least, most))
     if most - least < size:  # they print alike, or are as good as zero
@@ -277,84 +257,74 @@ class Ends:
     low: Floats
     high: Floats
     n_effective: Floats
-    n_rare: Floats
-    beyond: Bools
+    n_rare: Floats | float = np.inf
+    beyond: Bools | bool = False
 
     def __getitem__(self, row: int) -> "Ends":
         """Ends of one of the series."""
-        each = (self.low, self.high, self.n_effective, self.n_rare, self.beyond)
-        return Ends(*(part[row] for part in each))
+        parts = np.broadcast_arrays(self.low, self.high, self.n_effective, self.n_rare, self.beyond)
+        return Ends(*(part[row] for part in parts))
 
-    @property
-    def is_refused(self) -> Bools:
-        """Whether a series is too short for its dependence."""
-        return (self.n_effective < FEWEST_SAMPLES) | (self.n_rare < FEWEST_RARE) | self.beyond
-
-    def reason(self) -> str | None:
-        """Say why one series is refused; None if it is not."""
+    def interval(self, series: Floats, statistic: StatisticName, level: float) -> Interval:
+        """The ends of one series as its interval; refused where it is too short for its memory."""
+        reason = None
         if self.n_effective < FEWEST_SAMPLES:
             few = words.number(float(self.n_effective))
-            return f"effective samples: {few}, too few for an interval"
-        if self.n_rare < FEWEST_RARE:
+            reason = f"effective samples: {few}, too few for an interval"
+        elif self.n_rare < FEWEST_RARE:
             few = words.number(float(self.n_rare))
-            return f"effective samples on the rarer side: {few}, too few for an interval"
-        return "the interval reaches beyond the values of the series" if self.beyond else None
-
-
-def two_sided(low: Floats, high: Floats, n_effective: Floats) -> Ends:
-    """Ends that no rare side or edge of the sample limits."""
-    free = np.full_like(n_effective, np.inf)
-    return Ends(low, high, n_effective, free, np.zeros(np.shape(low), dtype=bool))
+            reason = f"effective samples on the rarer side: {few}, too few for an interval"
+        elif self.beyond:
+            reason = "the interval reaches beyond the values of the series"
+        return Interval(
+            value=plain_statistic(series, statistic),
+            low=None if reason else float(self.low),
+            high=None if reason else float(self.high),
+            level=level,
+            n=len(series),
+            n_effective=float(self.n_effective),
+            block_length=None,
+            method="auto",
+            reason=reason,
+        )
 
 
 def auto_interval(
-    series: Floats, statistic: Statistic, level: float, *, related: Floats | None = None
+    series: Floats, statistic: StatisticName, level: float, *, related: Floats | None = None
 ) -> Interval:
     """Interval by the low-frequency posterior, or a refusal with its reason."""
-    if statistic.name == "mean" and is_fraction(series) and series.min() == series.max():
+    if statistic == "mean" and is_fraction(series) and series.min() == series.max():
         return _unanimous_interval(series, level, related)
-    check_varying(statistic.averaged(series))
-    return _interval_between(auto_ends(series, statistic, level), series, statistic, level)
+    check_varying(series, statistic)
+    return _auto_ends(series, statistic, level).interval(series, statistic, level)
 
 
-def auto_intervals(rows: Floats, statistic: Statistic, level: float) -> list[Interval]:
+def auto_intervals(rows: Floats, statistic: StatisticName, level: float) -> list[Interval]:
     """Intervals of series over the same scans, at once; all of one `kind_of_series`. (m, n)."""
-    ends = auto_ends(rows, statistic, level)
-    return [_interval_between(ends[i], row, statistic, level) for i, row in enumerate(rows)]
+    ends = _auto_ends(rows, statistic, level)
+    return [ends[i].interval(row, statistic, level) for i, row in enumerate(rows)]
 
 
-def kind_of_series(series: Floats, statistic: Statistic) -> Literal["numbers", "fraction"] | None:
+def _auto_ends(series: Floats, statistic: StatisticName, level: float) -> Ends:
+    """Ends for many series at once, none of them constant. (..., n) -> (...)."""
+    share = share_of(statistic)
+    if share is not None:
+        return quantile_ends(series, share, level)
+    if statistic == "rmse":
+        square = mean_ends(series**2, level)
+        return Ends(np.sqrt(square.low), np.sqrt(square.high), square.n_effective)
+    return fraction_ends(series > 0, level) if is_fraction(series) else mean_ends(series, level)
+
+
+def kind_of_series(
+    series: Floats, statistic: StatisticName
+) -> Literal["numbers", "fraction"] | None:
     """What `auto_intervals` can do together; None: `interval` has something to say about it."""
     try:
-        check_varying(statistic.averaged(check_series(series)))
+        check_varying(check_series(series), statistic)
     except SeriesError:
         return None
-    return "fraction" if statistic.name == "mean" and is_fraction(series) else "numbers"
-
-
-def _interval_between(ends: Ends, series: Floats, statistic: Statistic, level: float) -> Interval:
-    """The ends of one series as its interval, or why they are refused."""
-    reason = ends.reason()
-    return Interval(
-        value=statistic.of(series),
-        low=None if reason else float(ends.low),
-        high=None if reason else float(ends.high),
-        level=level,
-        n=len(series),
-        n_effective=float(ends.n_effective),
-        block_length=None,
-        method="auto",
-        reason=reason,
-    )
-
-
-def auto_ends(series: Floats, statistic: Statistic, level: float) -> Ends:
-    """Ends for many series at once, none of them constant. (..., n) -> (...)."""
-    if statistic.share is not None:
-        return quantile_ends(series, statistic.share, level)
-    if statistic.name == "rmse":
-        return rmse_ends(series, level)
-    return fraction_ends(series > 0, level) if is_fraction(series) else mean_ends(series, level)
+    return "fraction" if statistic == "mean" and is_fraction(series) else "numbers"
 
 
 def is_fraction(series: Floats) -> bool:
@@ -393,22 +363,10 @@ def mean_ends(series: Floats, level: float) -> Ends:
     positive = series.min(axis=-1) >= 0
     own = np.where(positive, 1 / np.where(positive, mean, 1.0), 0.0)
     high = mean + stretch_offset(up, np.maximum(np.maximum(rate, 0), own))
-    low = mean - np.where(
-        positive, _step_down(down, mean), stretch_offset(down, np.maximum(-rate, 0))
-    )
-    return two_sided(low, high, effective_samples(variance, posterior.variance))
-
-
-def _step_down(down: Floats, mean: Floats) -> Floats:
-    """Step down from a positive mean on the logarithmic scale: never below zero."""
     safe = np.where(mean > 0, mean, 1.0)
-    return safe * -np.expm1(-down / safe)
-
-
-def rmse_ends(series: Floats, level: float) -> Ends:
-    """Interval of the root mean square: that of the mean square, rooted. (..., n) -> (...)."""
-    square = mean_ends(series**2, level)
-    return two_sided(np.sqrt(square.low), np.sqrt(square.high), square.n_effective)
+    step = safe * -np.expm1(-down / safe)  # down on the logarithmic scale: never below zero
+    low = mean - np.where(positive, step, stretch_offset(down, np.maximum(-rate, 0)))
+    return Ends(low, high, effective_samples(variance, posterior.variance))
 
 
 def fraction_ends(member: Bools, level: float) -> Ends:
@@ -421,20 +379,10 @@ def fraction_ends(member: Bools, level: float) -> Ends:
     down, up = np.minimum(down, 0) / spread, np.maximum(up, 0) / spread
 
     centre = np.log(fraction / (1 - fraction))
-    n_effective, n_rare = fraction_samples(fraction, posterior)
-    beyond = np.zeros(np.shape(fraction), dtype=bool)
-    return Ends(_logistic(centre + down), _logistic(centre + up), n_effective, n_rare, beyond)
-
-
-def _logistic(logit: Floats) -> Floats:
-    """1 / (1 + exp(-logit)), without overflow."""
-    return np.exp(-np.logaddexp(0, -logit))
-
-
-def fraction_samples(fraction: Floats, posterior: MeanPosterior) -> tuple[Floats, Floats]:
-    """Effective samples in all, and on the rarer side. (...) -> (...), (...)."""
-    n_effective = effective_samples(fraction * (1 - fraction), posterior.variance)
-    return n_effective, n_effective * np.minimum(fraction, 1 - fraction)
+    # the logistic function without overflow
+    low, high = (np.exp(-np.logaddexp(0, -(centre + step))) for step in (down, up))
+    n_effective = effective_samples(spread, posterior.variance)
+    return Ends(low, high, n_effective, n_effective * np.minimum(fraction, 1 - fraction))
 
 
 def probability_below(share: float, sums: Floats, n: int) -> Floats:
@@ -495,22 +443,16 @@ def _quantile_samples(series: Floats, share: float) -> Floats:
     n = series.shape[-1]
     place = int(np.ceil(share * n)) - 1
     value = np.partition(series, place, axis=-1)[..., place : place + 1]
-    sums = neighbour_sums(_members(series, value))
-    return fraction_samples(sums.sum(axis=-1) / n, posterior_of_sums(sums, n))[0]
-
-
-def _members(series: Floats, value: Floats) -> Bools:
-    """Scans at most a value, or below it where that would be all of them.
-
-    (..., n), (..., 1) -> (..., n).
-    """
     at_most = series <= value
-    return np.where(at_most.all(axis=-1, keepdims=True), series < value, at_most)
+    some = np.where(at_most.all(axis=-1, keepdims=True), series < value, at_most)
+    sums = neighbour_sums(some)
+    fraction = sums.sum(axis=-1) / n
+    return effective_samples(fraction * (1 - fraction), posterior_of_sums(sums, n).variance)
 
 
 def bootstrap_interval(
     series: Floats,
-    statistic: Statistic,
+    statistic: StatisticName,
     level: float,
     *,
     method: str,
@@ -525,16 +467,16 @@ def bootstrap_interval(
         plan_bootstrap,
     )
 
-    averaged = check_varying(statistic.averaged(series))
+    averaged = check_varying(series, statistic)
     scheme = method.removesuffix("-percentile")
     length = choose_block_length(averaged, block_length, scheme)
     plan = plan_bootstrap(len(series), length, scheme=scheme, replicates=replicates, rng=rng)
-    low, high = percentile_ends(averaged, statistic.share, level, plan)
-    if statistic.name == "rmse":
+    low, high = percentile_ends(averaged, share_of(statistic), level, plan)
+    if statistic == "rmse":
         low, high = np.sqrt(low), np.sqrt(high)
     n_effective = effective_samples(averaged.var(), mean_posterior(averaged).variance)
     return Interval(
-        value=statistic.of(series),
+        value=plain_statistic(series, statistic),
         low=float(low),
         high=float(high),
         level=level,

@@ -8,14 +8,14 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import OptionError, SeriesError
-from smfeval.maths.arrays import Floats, quantile_of
+from smfeval.maths.arrays import Floats
 from smfeval.summarise.interval import (
     Interval,
     StatisticName,
     auto_intervals,
     interval,
     kind_of_series,
-    parse_statistic,
+    plain_statistic,
 )
 
 SHORT = 8192  # scans: intervals of longer series cost what each scan costs, together or not
@@ -95,28 +95,19 @@ class Intervals:
     def of_each(
         self, series: Sequence[Floats], statistic: StatisticName, units: Sequence[str]
     ) -> list[Number]:
-        """The same of several series over the same scans; of short ones, all at once."""
-        which, found = parse_statistic(statistic), dict[int, Number]()
+        """A statistic of several series over the same scans; of short ones, all at once."""
+        found = dict[int, Number]()
         if self.method == "auto" and len(series) > 1 and len(series[0]) <= SHORT:
-            kinds = [kind_of_series(each, which) for each in series]
+            kinds = [kind_of_series(each, statistic) for each in series]
             for kind in {*kinds} - {None}:
                 at = [i for i, each in enumerate(kinds) if each == kind]
                 rows = np.stack([series[i] for i in at])
-                every = auto_intervals(rows, which, self.level)
+                every = auto_intervals(rows, statistic, self.level)
                 found |= {i: _number(each, units[i]) for i, each in zip(at, every, strict=True)}
         return [
             found[i] if i in found else self.of(each, statistic, units[i])
             for i, each in enumerate(series)
         ]
-
-
-def plain_statistic(series: Floats, statistic: StatisticName) -> float:
-    """The statistic alone."""
-    if statistic == "mean":
-        return float(np.mean(series))
-    if statistic == "rmse":
-        return float(np.sqrt(np.mean(series**2)))
-    return float(quantile_of(series, 0.5 if statistic == "median" else statistic[1]))
 
 
 def finite_or_none(value: float | None) -> float | None:

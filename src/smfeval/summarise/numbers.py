@@ -351,45 +351,36 @@ _CALIBRATION = (
 
 
 def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
-    """Numbers of relative motion over windows that do not overlap, or over all."""
-    return *_relative_scores(overlapping), *_relative_calibration(overlapping)
+    """Numbers of relative motion over windows that do not overlap, or over all of them.
 
-
-def _relative_scores(overlapping: bool) -> tuple[NumberRow, ...]:
-    return (
-        NumberRow(
-            "relative_energy",
-            "relative energy",
-            "m",
-            "scores",
-            partial(compute_relative_mean, score="energy", unit="m", overlapping=overlapping),
-            "relative scores",
-            compare="lower is better",
-            better="lower",
-            metric=True,
-            short="rel. energy",
-            space="relative",
-            plain="energy",
-        ),
-        NumberRow(
-            "relative_log",
-            "relative log score",
-            "nat",
-            "scores",
-            partial(compute_relative_mean, score="log", unit="nat", overlapping=overlapping),
-            "relative scores",
-            compare="lower is better",
-            better="lower",
-            metric=True,
+    Studies do not compare those over all windows.
+    """
+    mean = partial(compute_relative_mean, overlapping=overlapping)
+    score = NumberRow(
+        "relative_energy",
+        "relative energy",
+        "m",
+        "scores",
+        partial(mean, score="energy", unit="m"),
+        "relative scores",
+        compare="lower is better",
+        better="lower",
+        metric=True,
+        short="rel. energy",
+        space="relative",
+        plain="energy",
+    )
+    rows = (
+        score,
+        replace(
+            score,
+            name="relative_log",
+            title="relative log score",
+            unit="nat",
+            compute=partial(mean, score="log", unit="nat"),
             short="rel. log",
-            space="relative",
             plain="log score",
         ),
-    )
-
-
-def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
-    return (
         NumberRow(
             "relative_k",
             "relative k",
@@ -424,7 +415,7 @@ def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
             "relative mean NEES",
             "1",
             "calibration",
-            partial(compute_relative_mean, score="nees", unit="1", overlapping=overlapping),
+            partial(mean, score="nees", unit="1"),
             "relative scores",
             honest=lambda dimension: 3.0,
             compare="3 if honest",
@@ -432,23 +423,20 @@ def _relative_calibration(overlapping: bool) -> tuple[NumberRow, ...]:
             plain="mean NEES",
         ),
     )
-
-
-def _of_all_windows(row: NumberRow) -> NumberRow:
-    """The same number over all windows, which overlap; studies do not compare it."""
-    return replace(
-        row,
-        name=f"{row.name}_all",
-        title=f"{row.title}, all windows",
-        label="all windows",
-        metric=False,
-        short="",
-        on_page=False,
+    if not overlapping:
+        return rows
+    return tuple(
+        replace(
+            row,
+            name=f"{row.name}_all",
+            title=f"{row.title}, all windows",
+            label="all windows",
+            metric=False,
+            short="",
+            on_page=False,
+        )
+        for row in rows
     )
-
-
-_RELATIVE = _relative_rows(overlapping=False)
-_OVERLAPPING = tuple(map(_of_all_windows, _relative_rows(overlapping=True)))
 
 
 def space_name(quantity: str, space: SpaceName) -> str:
@@ -504,8 +492,8 @@ NUMBERS: dict[str, NumberRow] = {
         *(rule_row(rule) for rule in RULES.values() if rule.title is not None),
         *_DERIVED,
         *_CALIBRATION,
-        *_RELATIVE,
-        *_OVERLAPPING,
+        *_relative_rows(overlapping=False),
+        *_relative_rows(overlapping=True),
         *(space_row(row, "rotation") for row in _CALIBRATION),
         *(space_row(row, "pose") for row in _CALIBRATION),
         *_CORRELATION,

@@ -22,8 +22,8 @@ from smfeval.score.crps import crps_of_axes
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.score.spaces import CorrelationTerms, PositionSpace, Space, path_axes
 from smfeval.summarise.inflation import best_scale, median_chi_squared, moment_shape
-from smfeval.summarise.interval import StatisticName
-from smfeval.summarise.number import SHORT, Intervals, Number, plain_statistic
+from smfeval.summarise.interval import StatisticName, plain_statistic
+from smfeval.summarise.number import SHORT, Intervals, Number
 from smfeval.summarise.windows import SPACE, WindowSample, path_length
 from smfeval.track import AnyTrack, Track
 
