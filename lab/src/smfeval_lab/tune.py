@@ -244,7 +244,7 @@ def tune(
     if not (knobs and train and on):
         raise OptionError("tuning needs a knob, a track to learn from and another to prove it on")
     refuse_few_tries(tries, knobs)
-    lean = replace(options or Options(), intervals=Intervals(None), rules=(), numbers=())
+    lean = replace(options or Options(), intervals=Intervals(None), numbers=())
     search = Search(tuple(knobs), train, run, lean, tries, progress=progress)
     begin = tuple(float(words.exact(knob.start)) for knob in knobs)
     start = search.trial(begin)

@@ -150,7 +150,7 @@ def _score_all(
     sources = [estimate.provenance.name for estimate, _ in pairs]
     names = _distinct(_without_common_end(words.names(sources)))
     unsure = replace(options.intervals, method=None)
-    lean = replace(options, intervals=unsure, rules=(), numbers=())
+    lean = replace(options, intervals=unsure, numbers=())
     beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
     found: list[CalibrationTrack] = []
     for name, (estimate, reference), table in zip(names, pairs, beside, strict=True):

@@ -171,7 +171,6 @@ def score_alternatives(found: Evaluation) -> tuple[Alternative, ...]:
     chosen, _ = choose_alignment(found.estimate, found.options.alignment)
     rows = []
     for name, options in alternative_options(found.options, chosen).items():
-        options = replace(options, numbers=("k",))
         try:
             again = evaluate(found.estimate, found.reference, options=options)
         except SmfevalError as error:
@@ -187,7 +186,7 @@ def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Op
     A moved clock leaves gaps of its own size: poses are moved over them, within as much more
     tolerance.
     """
-    options = replace(options, rules=(), horizons=())
+    options = replace(options, numbers=("k",), horizons=())
     offset_s = 0.0 if options.offset_s == "auto" else options.offset_s
     gauges = {
         f"gauge {kind}": replace(

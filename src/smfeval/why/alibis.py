@@ -231,7 +231,7 @@ def verdict_row(
 
 def _evaluate_again(evaluation: Evaluation, **changes: Any) -> Evaluation | str:
     """The evaluation with other options, or the reason why there is none."""
-    options = replace(evaluation.options, rules=(), numbers=(), horizons=(), **changes)
+    options = replace(evaluation.options, numbers=(), horizons=(), **changes)
     reference = evaluation.reference
     if not evaluation.options.reference_covariance:
         reference = without_covariance(reference)

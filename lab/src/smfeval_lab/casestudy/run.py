@@ -29,7 +29,7 @@ from smfeval_lab.filters import RunFilter, run_filter
 from smfeval_lab.sweep import POINT_NUMBERS, point_of_evaluation
 
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
-BASIC_OPTIONS = Options(rules=(), numbers=("k", "coverage_90", *POINT_NUMBERS))
+BASIC_OPTIONS = Options(numbers=("k", "coverage_90", *POINT_NUMBERS))
 Progress = Callable[[int, int, str], None]  # called with: done, total, what is run next
 
 
