@@ -66,6 +66,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def schemas(session: nox.Session) -> None:
+    """Renew the JSON schemas that the packages ship, from their classes."""
+    install(session)
+    session.run("python", "docs/schemas.py")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Against peers, in about 40 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
     session.install(".", "./lab")
