@@ -3,7 +3,7 @@
 A field that is made by `option` says, beside its default, what a user calls it, which values it
 takes and where it applies; `parts` does the same for the fields of a dataclass inside. From this
 the command line makes its flags (`cli.flags`), plans their keys and refusals
-(`study.plan_file`), and the dataclass its checks (`check_options`)::
+(`studies.plan_file`), and the dataclass its checks (`check_options`)::
 
     @dataclass(frozen=True)
     class Options:

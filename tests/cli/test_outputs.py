@@ -193,7 +193,7 @@ def test_nan_passes_no_gate(sign):
 
 def test_nan_passes_no_gate_of_a_study(monkeypatch):
     values = [("all, bold", float("nan")), ("all, good", 1.0)]
-    monkeypatch.setattr(conditions, "_condition_values", lambda *_: iter(values))
+    monkeypatch.setattr(conditions, "_values", lambda *_: iter(values))
     outcome = conditions.check_conditions(None, [conditions.study_condition("k>2")])
     assert outcome.untestable == ("k > 2: k of all, bold is not a number",)
     assert outcome.violations == ()
