@@ -25,7 +25,7 @@ from smfeval.cli.outputs import (
 from smfeval.cli.progress import study_progress
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.io.remote import is_url
+from smfeval.io.source import is_url
 from smfeval.show.render import json_text
 from smfeval.show.study import latex, terminal
 from smfeval.show.study.formats import FORMATS

@@ -22,7 +22,14 @@ from smfeval.io.formats import (
 )
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.presets import preset_named
-from smfeval.io.source import STANDARD_INPUT, exists, reading_limit, standard_input
+from smfeval.io.source import (
+    STANDARD_INPUT,
+    exists,
+    is_url,
+    reading_limit,
+    split_topic,
+    standard_input,
+)
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
@@ -83,26 +90,26 @@ def split_source(source: str | Path, *, limit: str | int | None = None) -> tuple
     files along that its format would find beside it.
     """
     if not _is_copied(source):
-        path, topic = remote.split_topic(str(source))
+        path, topic = split_topic(str(source))
         whole = topic is None or exists(Path(source))
         return (Path(source), None) if whole else (Path(path), topic)
     with reading_limit(ReadOptions(limit=limit).limit):  # type: ignore[arg-type]
         if source == STANDARD_INPUT:
             return standard_input(), None
-        url, topic = remote.split_topic(str(source))
+        url, topic = split_topic(str(source))
         return remote.local_copy(url, beside=possible_sidecars), topic
 
 
 def _is_copied(source: str | Path) -> bool:
     """Whether what is read is a copy, whose name the user never said."""
-    return str(source) == STANDARD_INPUT or remote.is_url(source)
+    return str(source) == STANDARD_INPUT or is_url(source)
 
 
 def _original_name(text: str, source: str | Path, copy: Path) -> str:
     """The text with a copy, and what lies beside it, called as the user does."""
     if str(source) == STANDARD_INPUT:
         return text.replace(str(copy), STANDARD_INPUT)
-    url = remote.shown(remote.split_topic(str(source))[0])
+    url = remote.shown(split_topic(str(source))[0])
     folder = url.rpartition("/")[0]
     return text.replace(str(copy), url).replace(f"{copy.parent}/", f"{folder}/")
 

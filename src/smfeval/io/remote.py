@@ -8,7 +8,6 @@ the bytes, not on where they came from.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +17,11 @@ from smfeval import words
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.io.atomic import replacing
 from smfeval.io.progress import report
-from smfeval.io.source import process_folder, refuse_size
+from smfeval.io.source import is_url, process_folder, refuse_size
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)", re.S)
 FOLDER = "SMFEVAL_CACHE"  # environment: where copies are kept
 VERSION_KEYS = (  # what stores tell of a file that changes with it
     *("ETag", "etag", "Content-MD5", "md5Hash", "contentHash", "generation", "VersionId"),
@@ -33,18 +30,6 @@ VERSION_KEYS = (  # what stores tell of a file that changes with it
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs"}
 GONE, FORBIDDEN = (404, 410), (401, 403)  # answers of HTTP
 CONNECT_TIMEOUT_S, SILENCE_TIMEOUT_S = 20, 60
-
-
-def is_url(source: object) -> bool:
-    """Whether a source is a URL."""
-    return isinstance(source, str) and URL.match(source) is not None
-
-
-def split_topic(source: str) -> tuple[str, str | None]:
-    """Path or URL, and topic, of `bag.mcap:/topic` or `s3://bucket/bag.mcap:/topic`."""
-    scheme = URL.match(source)
-    found = TOPIC.fullmatch(source, scheme.end() if scheme else 0)
-    return (source, None) if found is None else (source[: found.end("path")], found["topic"])
 
 
 def shown(url: str) -> str:

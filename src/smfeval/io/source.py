@@ -37,6 +37,20 @@ LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 
 FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
 BINARY_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)", re.S)
+
+
+def is_url(source: object) -> bool:
+    """Whether a source is a URL."""
+    return isinstance(source, str) and URL.match(source) is not None
+
+
+def split_topic(source: str) -> tuple[str, str | None]:
+    """Path or URL, and topic, of `bag.mcap:/topic` or `s3://bucket/bag.mcap:/topic`."""
+    scheme = URL.match(source)
+    found = TOPIC.fullmatch(source, scheme.end() if scheme else 0)
+    return (source, None) if found is None else (source[: found.end("path")], found["topic"])
 
 
 def exists(path: Path) -> bool:

@@ -13,8 +13,7 @@ from smfeval.io import read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.presets import preset_named
-from smfeval.io.remote import is_url
-from smfeval.io.source import exists
+from smfeval.io.source import exists, is_url
 from smfeval.options import TOLERANCE_S
 from smfeval.studies.plan import (
     Plan,

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io import remote
-from smfeval.io.source import is_file
+from smfeval.io.source import is_file, is_url, split_topic
 from smfeval.schema import options_at, parse_table, suggest_word, unknown_word, with_values
 
 Role = Literal["contender", "baseline"]
@@ -114,7 +114,7 @@ class FilledPattern:
 
     def sources(self) -> tuple[str, ...]:
         """Files that are there, run_2 before run_10; bags with their topic."""
-        if remote.is_url(self.text):
+        if is_url(self.text):
             return self._urls()
         if _is_source(Path(self.text)):
             return (self.text,)
@@ -127,11 +127,11 @@ class FilledPattern:
 
     def _urls(self) -> tuple[str, ...]:
         """URLs of files that are there; only stars stand for others, for a query begins with ?."""
-        url, topic = remote.split_topic(self.text)
+        url, topic = split_topic(self.text)
         suffix = "" if topic is None else f":{topic}"
         if "*" not in url:
             return (self.text,) if remote.url_exists(url) else ()
-        found = remote.find_urls(remote.split_topic(self.search)[0])
+        found = remote.find_urls(split_topic(self.search)[0])
         return tuple(f"{each}{suffix}" for each in sorted(found, key=natural_sort_key))
 
 
@@ -140,7 +140,7 @@ def fill_pattern(pattern: str, track: PlannedTrack, plan: Plan) -> FilledPattern
     values = {"track": track.name, "group": track.group}
     text = PLACEHOLDER_PATTERN.sub(lambda place: values[place[1]], pattern)
     search = PLACEHOLDER_PATTERN.sub(lambda place: escape(values[place[1]]), pattern)
-    if remote.is_url(text):
+    if is_url(text):
         return FilledPattern(text, search)
     return FilledPattern(
         str(plan.folder / expand_home(text)),
@@ -166,7 +166,7 @@ def source_file(source: str) -> Path:
 
 def _split_topic(source: str) -> tuple[str, str]:
     """Path and `:/topic`, which may be empty."""
-    path, topic = remote.split_topic(source)
+    path, topic = split_topic(source)
     return path, "" if topic is None else f":{topic}"
 
 

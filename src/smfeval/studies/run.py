@@ -12,6 +12,7 @@ from smfeval.align.gauge import alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import declared_gauge, remote
+from smfeval.io.source import is_url
 from smfeval.schema import AlignmentKind
 from smfeval.studies.cache import Cache, code_version, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
@@ -327,7 +328,7 @@ def _shared_track_key(job: Task | PairTask) -> tuple[bool, str]:
 
 def source_in_plan(source: str, folder: Path) -> str:
     """The source from the plan's folder on, where it lies below; a URL without its secrets."""
-    if remote.is_url(source):
+    if is_url(source):
         return remote.shown(source)
     path = Path(source)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else source

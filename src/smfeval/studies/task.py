@@ -19,8 +19,8 @@ from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, is_geodetic, read, split_source
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
-from smfeval.io.remote import file_name, is_url, local_path, shown, split_topic
-from smfeval.io.source import is_file
+from smfeval.io.remote import file_name, local_path, shown
+from smfeval.io.source import is_file, is_url, split_topic
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES

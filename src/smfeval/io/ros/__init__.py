@@ -11,8 +11,7 @@ from smfeval.errors import OptionError
 from smfeval.io.geodetic import ABOUT
 from smfeval.io.options import ReadOptions
 from smfeval.io.ros.bag import Bag, Topic, open_bag
-from smfeval.io.ros.fixes import read_fixes
-from smfeval.io.ros.poses import read_particles, read_poses
+from smfeval.io.ros.poses import read_fixes, read_particles, read_poses
 from smfeval.io.ros.tf_chain import read_chain, read_transforms, static_extrinsic
 from smfeval.io.ros.topics import Candidate, MessageShape, choose_topic, list_candidates
 from smfeval.io.ros.write import write
@@ -31,6 +30,12 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         topic, shape, notes = choose_topic(bag, options)
         if shape.kind != "fixes":
             _refuse_origin(f"{path}:{topic.name}", options)
+        if shape.kind == "transforms":  # between many frames: no track until two are named
+            pairs = ", ".join(":".join(pair) for pair in sorted(read_transforms(bag, [topic.name])))
+            raise OptionError(
+                f"{path}:{topic.name}: transforms need a chain PARENT:CHILD to become a track; "
+                f"there are {pairs}"
+            )
         return READERS[shape.kind](bag, topic, shape, options).with_notes(*notes)
 
 
@@ -74,21 +79,8 @@ def candidates(path: Path) -> list[Candidate]:
         return list_candidates(bag)
 
 
-def _refuse_transforms(
-    bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
-) -> AnyTrack:
-    """Transforms between many frames are no track until two frames are named."""
-    del shape, options
-    pairs = ", ".join(":".join(pair) for pair in sorted(read_transforms(bag, [topic.name])))
-    raise OptionError(
-        f"{bag.path}:{topic.name}: transforms need a chain PARENT:CHILD to become a track; "
-        f"there are {pairs}"
-    )
-
-
 READERS: dict[str, Callable[[Bag, Topic, MessageShape, ReadOptions], AnyTrack]] = {
     "poses": read_poses,
     "particles": read_particles,
-    "transforms": _refuse_transforms,
     "fixes": read_fixes,
 }

@@ -55,22 +55,14 @@ def _refuse_file(path: Path) -> None:
     for magic, ending in SUFFIX_BY_MAGIC.items():
         if start.startswith(magic) and path.suffix != ending:
             raise FormatError(f"{path}: the content is that of a {ending} file; name it so")
-    announced = _database_bytes(start)
-    if path.stat().st_size < announced:
-        raise FormatError(f"{path}: the bag is cut off (a database of {announced} bytes)")
-
-
-def _database_bytes(start: bytes) -> int:
-    """The size that an SQLite header announces, zero if it is no such header.
-
-    SQLite itself does not miss pages that it need not visit. The page count (byte 28) is valid if
-    the change counter (byte 24) is that of the last writer (byte 92).
-    """
+    # SQLite itself does not miss pages that it need not visit. The page count of its header (byte
+    # 28) is valid if the change counter (byte 24) is that of the last writer (byte 92).
     whole = len(start) == DATABASE_HEADER and start.startswith(b"SQLite format 3\0")
-    if not whole or start[24:28] != start[92:96]:
-        return 0
-    page = int.from_bytes(start[16:18], "big")
-    return (65536 if page == 1 else page) * int.from_bytes(start[28:32], "big")
+    if whole and start[24:28] == start[92:96]:
+        page = int.from_bytes(start[16:18], "big")
+        announced = (65536 if page == 1 else page) * int.from_bytes(start[28:32], "big")
+        if path.stat().st_size < announced:
+            raise FormatError(f"{path}: the bag is cut off (a database of {announced} bytes)")
 
 
 # ROS 2 bags before Iron store no definitions; we know the standard ones, and these.

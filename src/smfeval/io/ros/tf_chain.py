@@ -89,7 +89,14 @@ def read_chain(bag: Bag, options: ReadOptions) -> Track:
             f"the frames are {known}"
         )
     links = [_read_link(bag, sent, step, options) for step in steps]
-    leader = _sampling_link(bag, links, frames)
+    sent_again = [link for link in links if not link.static]
+    if not sent_again:
+        raise FormatError(
+            f"{bag.path}: the transform from {frames[0]!r} to {frames[1]!r} is static; "
+            "it is an extrinsic, not a track"
+        )
+    moving = [link for link in sent_again if link.is_moving]
+    leader = max(moving or sent_again, key=lambda link: len(link.poses))  # its stamps are taken
     stamp, dropped = _common_stamps(bag, links, leader)
     position, rotation = reduce(se3.compose, [link.pose_at(stamp) for link in links])
     provenance = Provenance(
@@ -199,18 +206,6 @@ def _read_link(
         intake=options.intake(lambda row: f"{bag.path} tf {name} transform {rows[row] + 1}"),
     )
     return ChainLink(name, poses, inverted, static)
-
-
-def _sampling_link(bag: Bag, links: list[ChainLink], frames: Frames) -> ChainLink:
-    """The link whose stamps become those of the track."""
-    sent = [link for link in links if not link.static]
-    moving = [link for link in sent if link.is_moving]
-    if not sent:
-        raise FormatError(
-            f"{bag.path}: the transform from {frames[0]!r} to {frames[1]!r} is static; "
-            "it is an extrinsic, not a track"
-        )
-    return max(moving or sent, key=lambda link: len(link.poses))
 
 
 def _common_stamps(

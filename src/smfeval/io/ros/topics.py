@@ -14,7 +14,7 @@ from rosbags.interfaces import Nodetype
 from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
-from smfeval.io.presets import preset_named
+from smfeval.io.presets import Preset, preset_named
 from smfeval.io.ros.bag import Bag, Topic
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.why.one_track import UNKNOWN_VARIANCE
@@ -197,11 +197,24 @@ class Candidate:
 
 
 def list_candidates(bag: Bag) -> list[Candidate]:
-    """All topics that can be read, by name; reads their covariances."""
+    """All topics that can be read, by name; reads their covariances in one pass."""
     shapes = readable_topics(bag)
-    said = _covariance_words(bag, shapes)
+    kinds = {"poses": "none", "particles": "particles", "transforms": "tf", "fixes": "none"}
+    described = {name: kinds[shape.kind] for name, shape in shapes.items()}
+    paths = {name: shape.covariance for name, shape in shapes.items() if shape.covariance}
+    getters = {name: attrgetter(path) for name, path in paths.items()}
+    matrices, types = defaultdict(list), defaultdict(list)
+    for name, _, message in bag.messages(getters) if getters else ():
+        matrices[name].append(getters[name](message))
+        if shapes[name].kind == "fixes":
+            types[name].append(message.position_covariance_type)
+    for name, rows in matrices.items():
+        size = 3 if name in types else 6
+        described[name] = describe_covariance(np.reshape(rows, (-1, size, size)))
+        if name in types:
+            described[name] += f", {describe_types(types[name])}"
     topics = (bag.topics[name] for name in sorted(shapes))
-    return [Candidate(t.name, t.type_words, t.count, said[t.name]) for t in topics]
+    return [Candidate(t.name, t.type_words, t.count, described[t.name]) for t in topics]
 
 
 def readable_topics(bag: Bag) -> dict[str, MessageShape]:
@@ -217,11 +230,28 @@ def readable_topics(bag: Bag) -> dict[str, MessageShape]:
 def choose_topic(bag: Bag, options: ReadOptions) -> tuple[Topic, MessageShape, tuple[str, ...]]:
     """The topic to read, its shape, and a note if it was not named."""
     shapes = readable_topics(bag)
-    if options.topic is not None:
-        topic = named_topic(bag, options.topic)
-        return topic, _supported_shape(bag, topic), ()
-    name, note = _preset_topic(shapes, options) or _only_topic(bag, shapes, options)
-    return bag.topics[name], shapes[name], (note,)
+    if options.topic is None:
+        preset = preset_named(options.preset)
+        published = [name for name in (preset.topics if preset else ()) if name in shapes]
+        if published:
+            name = published[0]
+            note = f"topic {name} was chosen: preset {options.preset} publishes it"
+        else:
+            name, note = _only_topic(bag, shapes, preset)
+        return bag.topics[name], shapes[name], (note,)
+
+    topic = named_topic(bag, options.topic)
+    if topic.count == 0:
+        raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
+    shape = shape_of(topic.type, bag.definitions)
+    if shape is None:
+        undefined = topic.type is not None and topic.type not in bag.definitions
+        why = ", whose definition is not in the bag" if undefined else ""
+        raise FormatError(
+            f"{bag.path}:{topic.name}: the messages are {topic.type_words}{why}; "
+            f"what can be read is {SUPPORTED}"
+        )
+    return topic, shape, ()
 
 
 def named_topic(bag: Bag, name: str) -> Topic:
@@ -235,29 +265,10 @@ def named_topic(bag: Bag, name: str) -> Topic:
     raise FormatError(f"{bag.path}: there is no topic {name}{hint}; topics to read: {known}")
 
 
-def _supported_shape(bag: Bag, topic: Topic) -> MessageShape:
-    if topic.count == 0:
-        raise FormatError(f"{bag.path}:{topic.name}: the topic has no message")
-    shape = shape_of(topic.type, bag.definitions)
-    if shape is not None:
-        return shape
-    undefined = topic.type is not None and topic.type not in bag.definitions
-    why = ", whose definition is not in the bag" if undefined else ""
-    raise FormatError(
-        f"{bag.path}:{topic.name}: the messages are {topic.type_words}{why}; "
-        f"what can be read is {SUPPORTED}"
-    )
-
-
-def _preset_topic(shapes: dict[str, MessageShape], options: ReadOptions) -> tuple[str, str] | None:
-    preset = preset_named(options.preset)
-    for name in preset.topics if preset else ():
-        if name in shapes:
-            return name, f"topic {name} was chosen: preset {options.preset} publishes it"
-    return None
-
-
-def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions) -> tuple[str, str]:
+def _only_topic(
+    bag: Bag, shapes: dict[str, MessageShape], preset: Preset | None
+) -> tuple[str, str]:
+    """The one topic that is meant, and why; raises where there are several or none."""
     found = [name for name, shape in shapes.items() if shape.kind != "transforms"]
     poses = [name for name in found if shapes[name].kind != "fixes"]
     if len(poses) == 1 < len(found):
@@ -269,29 +280,9 @@ def _only_topic(bag: Bag, shapes: dict[str, MessageShape], options: ReadOptions)
         raise FormatError(
             f"{bag.path}: no topic can be read (there are: {names}); what can is {SUPPORTED}"
         )
-    preset = preset_named(options.preset)
     missing = f" has none of {', '.join(preset.topics)} and" if preset else ""
     lines = "".join(f"\n  {candidate}" for candidate in list_candidates(bag))
     raise FormatError(f"{bag.path}: the bag{missing} needs a topic to be named, one of{lines}")
-
-
-def _covariance_words(bag: Bag, shapes: dict[str, MessageShape]) -> dict[str, str]:
-    """What can be said of the covariance of each topic, in one pass through the bag."""
-    kinds = {"poses": "none", "particles": "particles", "transforms": "tf", "fixes": "none"}
-    said = {name: kinds[shape.kind] for name, shape in shapes.items()}
-    paths = {name: shape.covariance for name, shape in shapes.items() if shape.covariance}
-    getters = {name: attrgetter(path) for name, path in paths.items()}
-    matrices, types = defaultdict(list), defaultdict(list)
-    for name, _, message in bag.messages(getters) if getters else ():
-        matrices[name].append(getters[name](message))
-        if shapes[name].kind == "fixes":
-            types[name].append(message.position_covariance_type)
-    for name, rows in matrices.items():
-        size = 3 if name in types else 6
-        said[name] = describe_covariance(np.reshape(rows, (-1, size, size)))
-        if name in types:
-            said[name] = f"{said[name]}, {describe_types(types[name])}"
-    return said
 
 
 COVARIANCE_TYPES = ("unknown", "approximated", "diagonal", "known")  # of NavSatFix, 0 to 3

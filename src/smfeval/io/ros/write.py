@@ -11,6 +11,7 @@ at each fix.
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,12 +52,28 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
         if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
             raise OptionError(f"{path}: ROS has no stamp {seconds_text(stamp)} s; 1970 to 2038")
     content = _content(belief, path)
-    if ending == FOLDER:
-        _write_folder(content, path)
-    else:
-        with replacing(path) as temporary:
-            _write_file(content, temporary, ending)
+    if ending != FOLDER:
+        with replacing(path) as temporary, _scratch_folder(temporary) as scratch:
+            made = scratch / (f"bag{ROS1}" if ending == ROS1 else "bag")
+            _write_bag(content, made, ending)  # of ROS 2 a folder; its file is whole by itself
+            shutil.move(made if ending == ROS1 else made / f"bag{ending}", temporary)
+        return (path,)
+    if path.exists():
+        raise OptionError(f"{path}: this is there already; a bag of ROS 2 is a new folder")
+    try:
+        with _scratch_folder(path) as scratch:
+            _write_bag(content, scratch / path.name, MCAP)
+            (scratch / path.name).rename(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
     return (path,)
+
+
+@contextmanager
+def _scratch_folder(target: Path) -> Iterator[Path]:
+    """A folder beside what is written, which is gone at the end."""
+    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as folder:
+        yield Path(folder)
 
 
 @dataclass(frozen=True)
@@ -76,27 +93,6 @@ def _content(track: Track, path: Path) -> TopicContent:
         return TopicContent(FIX_TOPIC, FIXES, len(track), partial(_fixes, fixes, frame))
     kind = WITH_COVARIANCE if isinstance(track, GaussianTrack) else PLAIN
     return TopicContent(TOPIC, f"{POSES}{kind}", len(track), partial(_messages, track))
-
-
-def _write_folder(content: TopicContent, path: Path) -> None:
-    """A folder that appears whole or not at all; one that is there is never replaced."""
-    if path.exists():
-        raise OptionError(f"{path}: this is there already; a bag of ROS 2 is a new folder")
-    try:
-        with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=path.parent) as scratch:
-            folder = Path(scratch) / path.name
-            _write_bag(content, folder, MCAP)
-            folder.rename(path)
-    except OSError as error:
-        raise unwritable(path, error) from error
-
-
-def _write_file(content: TopicContent, target: Path, ending: str) -> None:
-    """The writer of ROS 2 makes a folder with the bag in it, which is whole without the rest."""
-    with tempfile.TemporaryDirectory(prefix=".smfeval.", dir=target.parent) as scratch:
-        made = Path(scratch) / (f"bag{ROS1}" if ending == ROS1 else "bag")
-        _write_bag(content, made, ending)
-        shutil.move(made if ending == ROS1 else made / f"bag{ending}", target)
 
 
 def _write_bag(content: TopicContent, target: Path, ending: str) -> None:
