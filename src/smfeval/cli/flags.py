@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,6 +74,7 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """The help: what the verb does, its examples, and then all flags."""
         words, self.description = self.description, None
+        self.formatter_class = argparse.HelpFormatter  # as wide as the terminal
         try:
             examples = "".join(f"  {line}\n" for line in self.examples)
             return f"{words}\n\n{examples}\n{super().format_help()}"
@@ -178,7 +180,13 @@ class VerbFlags(NamedTuple):
 
     def parser(self, verb: str) -> Parser:
         """The parser of these flags."""
-        made = Parser(prog=f"smfeval {verb}", description=self.words, allow_abbrev=False)
+        plain = partial(argparse.HelpFormatter, width=80)  # tries each flag; imports no shutil
+        made = Parser(
+            prog=f"smfeval {verb}",
+            description=self.words,
+            allow_abbrev=False,
+            formatter_class=plain,
+        )
         made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in self.examples)
         add = made.add_argument
         for row in self.rows:
