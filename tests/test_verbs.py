@@ -10,8 +10,7 @@ import pytest
 
 import smfeval
 from smfeval import OptionError, Options, SmfevalError
-from smfeval.align.extent import Extent
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import Extent, ReferenceSigma
 from smfeval.evaluation import evaluate as evaluate_tracks
 from smfeval.io import read, write
 from smfeval.verbs import evaluate_all

@@ -7,10 +7,10 @@ import numpy as np
 from timing import best, tell
 
 from smfeval import Options, evaluate
-from smfeval.align.extent import parse_extent
 from smfeval.align.joint import Claim, Joint, growth
 from smfeval.align.nuisance import MatchedPoses, body_motion, fit_kindest, open_freedoms
 from smfeval.align.projection import fit_weights, projected_covariance
+from smfeval.align.quantities import parse_extent
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.motion import SeenMotion

@@ -30,7 +30,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.judge.decide import Verdict
 from smfeval.score.rules import RuleSettings

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
 from smfeval.track import GaussianTrack

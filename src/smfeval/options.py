@@ -11,8 +11,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval import words
-from smfeval.align.extent import Extent, parse_extent
-from smfeval.align.reference_sigma import ReferenceSigma, parse_reference_sigma
+from smfeval.align.quantities import Extent, ReferenceSigma, parse_extent, parse_reference_sigma
 from smfeval.errors import OptionError
 from smfeval.schema import (
     ALIGNMENTS,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from evo.core.geometry import umeyama_alignment
 
-from smfeval.align.extent import Extent
 from smfeval.align.fit import Alignment, fit_first_pose, fit_se3, fit_sim3, fit_yaw
+from smfeval.align.quantities import Extent
 from smfeval.errors import PairingError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import se3, so3

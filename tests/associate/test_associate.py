@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.align.fit import FITS, IDENTITY, Alignment
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import ReferenceSigma
 from smfeval.associate import independent_noise, with_shared_error, with_white_noise
 from smfeval.maths import se3
 from support.beliefs import gaussian, poses

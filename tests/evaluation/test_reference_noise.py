@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smfeval import energy_score
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import ReferenceSigma
 from smfeval.evaluation import Options, align_tracks, evaluate
 from smfeval.evaluation.scoring import score_orientation, score_position
 from smfeval.maths import se3, so3

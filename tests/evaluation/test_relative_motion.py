@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smfeval import About, GaussianTrack, Options, Track, evaluate
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.cli.conditions import score_condition
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation

@@ -13,7 +13,7 @@ SENTENCES = {
     "said", "sentence", "str", "title", "told", "warning",
 }  # fmt: skip
 ALLOWED = {  # options of users, and the file that a message begins with
-    "align/reference_sigma.py",
+    "align/quantities.py",
     "maths/stamps.py",
     "options.py",
     "studies/datasets.py",

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from smfeval import About, Options, evaluate
-from smfeval.align.extent import parse_extent
+from smfeval.align.quantities import parse_extent
 from smfeval.cli.demo import honest_estimate, planar_belief, sample_particles, simulate_walk
 from smfeval.show import score
 from smfeval.show.numbers import all_rows

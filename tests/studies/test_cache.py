@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from smfeval import write
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import ReferenceSigma
 from smfeval.errors import FormatError, OptionError
 from smfeval.evaluation import Options
 from smfeval.io.formats import FORMATS, Format, Sidecar

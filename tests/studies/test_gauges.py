@@ -12,7 +12,7 @@ import pytest
 
 import smfeval
 from smfeval import read, write
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.evaluation import Options
 from smfeval.show.study import csv, document, latex, markdown, terminal
 from smfeval.show.study.layout import grids

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smfeval.align.extent import Extent
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import Extent, ReferenceSigma
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.score import RuleSettings

@@ -4,7 +4,7 @@ from evo.core import metrics
 from evo.core.trajectory import PoseTrajectory3D
 from evo.core.units import Unit
 
-from smfeval.align.extent import Extent, parse_extent
+from smfeval.align.quantities import Extent, parse_extent
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3

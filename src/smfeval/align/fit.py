@@ -1,19 +1,23 @@
 """Fits of one track of positions to another, by the freedoms that an estimator leaves open.
 
+The gauge of an estimator says which freedoms between its world and that of the reference are open;
+the alignment settles them.
+
 Source: S. Umeyama, Least-squares estimation of transformation parameters between two point
 patterns, 1991 (se3, sim3); the yaw fit is its plane case about the vertical axis.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import overload
 
 import numpy as np
 
+from smfeval.align.quantities import Extent
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
+from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 
@@ -72,28 +76,9 @@ class Alignment:
 
 IDENTITY = Alignment("none", np.eye(3), np.zeros(3))
 
-
 FEWEST_POSITIONS = 3  # poses that a fit needs
+FREEDOMS = {"se3": 6, "sim3": 7, "yaw": 4}
 DEGENERATE = 1e-6  # spread of the positions across a direction, relative to their largest spread
-
-
-@dataclass(frozen=True)
-class CentredPositions:
-    """Two sets of positions about their centres, and what their shape leaves open."""
-
-    source_centre: Floats
-    target_centre: Floats
-    source: Floats
-    target: Floats
-
-    @cached_property
-    def cross(self) -> Floats:
-        """Sum of target source^T. (3, 3)."""
-        return self.target.T @ self.source
-
-    def spread(self) -> Floats:
-        """Spread that source and target share along principal directions, largest first. (3,)."""
-        return np.sqrt(np.linalg.svd(self.cross / len(self.source), compute_uv=False))
 
 
 def turn_and_scale(kind: str, cross: Floats, square: float) -> tuple[Floats, float]:
@@ -115,30 +100,59 @@ def turn_and_scale(kind: str, cross: Floats, square: float) -> tuple[Floats, flo
 
 def fit_se3(source: Floats, target: Floats) -> Alignment:
     """Rotation and translation that bring source closest to target. (n, 3) each."""
-    shape = _centre_positions(source, target)
-    rotation, _ = turn_and_scale("se3", shape.cross, 0.0)
-    return _make_alignment("se3", shape, rotation, freedoms=6, free=_free_rotations(shape.spread()))
+    return _fit_positions("se3", source, target)
 
 
 def fit_sim3(source: Floats, target: Floats) -> Alignment:
     """Rotation, translation and scale."""
-    shape = _centre_positions(source, target)
-    square = float(np.sum(shape.source**2))
-    rotation, scale = turn_and_scale("sim3", shape.cross, square)
-    free = (*_free_rotations(shape.spread()), *(() if square else ("scale",)))
-    return _make_alignment("sim3", shape, rotation, scale=scale, freedoms=7, free=free)
+    return _fit_positions("sim3", source, target)
 
 
 def fit_yaw(source: Floats, target: Floats) -> Alignment:
     """Translation and a rotation about the vertical axis: what gravity leaves open."""
-    shape = _centre_positions(source, target)
-    cross = shape.cross
-    rotation, _ = turn_and_scale("yaw", cross, 0.0)
-    turn = np.hypot(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
-    flat = np.sqrt(turn / len(source))  # horizontal spread that both tracks share
-    size = max(float(shape.spread()[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
-    free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
-    return _make_alignment("yaw", shape, rotation, freedoms=4, free=free)
+    return _fit_positions("yaw", source, target)
+
+
+def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
+    """Least squares about the centres of both, and which freedoms their shape leaves open."""
+    if len(source) < FEWEST_POSITIONS:
+        raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
+    source_centre, target_centre = centre_of(source), centre_of(target)
+    ours, theirs = source - source_centre, target - target_centre
+    cross = theirs.T @ ours
+    square = float(np.sum(ours**2)) if kind == "sim3" else 0.0
+    rotation, scale = turn_and_scale(kind, cross, square)
+
+    # spread that both share along principal directions, largest first
+    spread = np.sqrt(np.linalg.svd(cross / len(source), compute_uv=False))
+    free: tuple[str, ...] = ()
+    if kind == "yaw":
+        turn = np.hypot(cross[1, 0] - cross[0, 1], cross[0, 0] + cross[1, 1])
+        flat = np.sqrt(turn / len(source))  # horizontal spread that both share
+        size = max(float(spread[0]), float(np.abs(source).max()) * np.finfo(np.float64).eps)
+        free = ("rotation about the vertical",) if flat <= DEGENERATE * size else ()
+    elif spread[0] == 0:
+        free = ("all rotations (the positions are one point)",)
+    elif spread[1] <= DEGENERATE * spread[0]:
+        free = ("rotation about the path (the positions lie on a line)",)
+    open_freedoms = 3 if kind != "yaw" and spread[0] == 0 else len(free)
+    if kind == "sim3" and not square:
+        free, open_freedoms = (*free, "scale"), open_freedoms + 1
+
+    residual = so3.rotate_all(scale * rotation, ours)
+    residual -= theirs
+    steps = np.diff(theirs, axis=0)
+    return Alignment(
+        kind,
+        rotation,
+        target_centre - scale * rotation @ source_centre,
+        scale,
+        FREEDOMS[kind] - open_freedoms,
+        free,
+        float(np.sqrt(np.einsum("ni,ni->", residual, residual) / len(residual))),
+        len(source),
+        float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum()),
+    )
 
 
 def fit_nothing(source: Floats, target: Floats) -> Alignment:
@@ -166,13 +180,6 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 }
 
 
-def _centre_positions(source: Floats, target: Floats) -> CentredPositions:
-    if len(source) < FEWEST_POSITIONS:
-        raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
-    ours, theirs = centre_of(source), centre_of(target)
-    return CentredPositions(ours, theirs, source - ours, target - theirs)
-
-
 def centre_of(position: Floats) -> Floats:
     """Mean, from the first pose on: poses at one point have exactly no spread. (n, 3) -> (3,)."""
     return position[0] + (position - position[0]).mean(axis=0)
@@ -185,35 +192,52 @@ def _rotation(cross: Floats) -> Floats:
     return (left * np.array([1.0, 1.0, sign])) @ right
 
 
-def _free_rotations(spread: Floats) -> tuple[str, ...]:
-    if spread[0] == 0:
-        return ("all rotations (the positions are one point)",)
-    if spread[1] <= DEGENERATE * spread[0]:
-        return ("rotation about the path (the positions lie on a line)",)
-    return ()
+def choose_alignment(
+    estimate: AnyTrack, kind: AlignmentKind | None
+) -> tuple[AlignmentKind, tuple[str, ...]]:
+    """The alignment asked for, else that of the gauge the estimate declares, else se3; notes."""
+    if kind is not None:
+        return kind, ()
+    if estimate.about.gauge is None:
+        return "se3", ("the estimate declares no gauge; aligned by se3 (assumed)",)
+    return alignment_of(estimate.about.gauge), ()
 
 
-def _make_alignment(
-    kind: str,
-    shape: CentredPositions,
-    rotation: Floats,
-    *,
-    scale: float = 1.0,
-    freedoms: int,
-    free: tuple[str, ...],
-) -> Alignment:
-    residual = so3.rotate_all(scale * rotation, shape.source)
-    residual -= shape.target
-    steps = np.diff(shape.target, axis=0)
-    open_freedoms = sum(3 if word.startswith("all") else 1 for word in free)
-    return Alignment(
-        kind,
-        rotation,
-        shape.target_centre - scale * rotation @ shape.source_centre,
-        scale,
-        freedoms - open_freedoms,
-        free,
-        float(np.sqrt(np.einsum("ni,ni->", residual, residual) / len(residual))),
-        len(shape.source),
-        float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum()),
-    )
+def alignment_of(gauge: str | None) -> AlignmentKind:
+    """The alignment that settles a declared gauge; se3 where none is declared."""
+    return "se3" if gauge is None else GAUGE_ALIGNMENTS[gauge]
+
+
+def fit_alignment(
+    estimate: AnyTrack, reference: Track, kind: AlignmentKind, fit_on: Extent | None = None
+) -> tuple[Alignment, Ints]:
+    """The alignment of matched tracks, and the scans that are left to score.
+
+    `fit_on` says how much of the start is fitted on; the rest is left to score.
+    """
+    count = len(estimate)
+    if fit_on is not None and kind in ("none", "first-pose"):
+        raise PairingError(f"a fit on the start needs an alignment that is fitted; {kind} is not")
+    if kind == "first-pose":
+        if count < 2:
+            raise PairingError(
+                "one matched pose is used up by the alignment; none is left to score"
+            )
+        return fit_first_pose(estimate, reference), np.arange(1, count)
+    fitted, first = count, 0
+    if fit_on is not None:
+        progress = fit_on.progress(reference.stamp, reference.position)
+        fitted = first = int(np.searchsorted(progress, fit_on.size))
+        if fitted >= count:
+            raise PairingError(
+                f"a fit on the first {fit_on} leaves none of the {count} scans to score"
+            )
+    alignment = FITS[kind](estimate.position[:fitted], reference.position[:fitted])
+    return alignment, np.arange(first, count)
+
+
+def alignment_notes(scored: int, matched: int) -> tuple[str, ...]:
+    """What an alignment on the start does to the errors of the rest."""
+    if scored == matched:
+        return ()
+    return ("the error of the alignment at the start is shared by all scored scans",)

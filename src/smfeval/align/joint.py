@@ -206,23 +206,23 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
     g = 1 - lambda_max(P_t^-1 P_s->t) is free of coordinates and negative where the covariance
     shrank in some direction. Independent increments need g >= 0.
     """
-    lags = _lags(len(claim))
-    if not lags:
-        return Growth(None, (), {}, f"{len(claim)} scans are too few to see how they grow")
+    n = len(claim)
+    if n < FEWEST_SCANS:
+        return Growth(None, (), {}, f"{n} scans are too few to see how they grow")
+    first = shortest_lag(n)
+    lags = tuple(sorted({lag for lag in (first, 2 * first, n // 10, n // 4) if lag >= first}))
+    starts = [spaced_indices(n - lag, SAMPLES) for lag in lags]  # evenly along the track
+    s = np.concatenate(starts)
+    steps = steps_between(claim, s, s + np.repeat(lags, [len(scans) for scans in starts]))
+
     shrinking = {}
-    problems = []
-    steps = _steps_over(lags, claim)
     for level in LEVELS:
-        shares, problem = _at_level(level, lags, steps, claim, np.array(up))
-        shrinking[level] = shares
-        if problem is None:
+        shrinking[level], problem = _at_level(level, lags, steps, claim, np.array(up))
+        if not problem:
             return Growth(level, lags, shrinking, GROWS_AS[level])
-        problems.append(problem)
-    worst = min(max(shares) for shares in shrinking.values())
+    reason, worst = problem, min(max(shares) for shares in shrinking.values())
     if worst > SHRUNK_SHARE:
         reason = f"covariances shrink in {words.share(worst)} of the scans or more"
-    else:
-        reason = problems[-1]
     if NO_BLOCK not in reason and _has_no_blocks(claim):
         reason = f"no block between position and rotation is reported, and {reason}"
     return Growth(None, lags, shrinking, f"{reason}: the cross-covariances are not implied")
@@ -240,12 +240,6 @@ def shortest_lag(scans: int) -> int:
     return max(SHORTEST_LAG, -(-scans // LAGS_PER_TRACK))
 
 
-def _lags(scans: int) -> tuple[int, ...]:
-    first = shortest_lag(scans)
-    lags = {first, 2 * first, scans // 10, scans // 4}
-    return tuple(sorted(lag for lag in lags if first <= lag)) if scans >= FEWEST_SCANS else ()
-
-
 class Steps(NamedTuple):
     """Pairs of scans s < t: p_s - p_t, and the covariances of (e, theta) in world axes."""
 
@@ -261,16 +255,9 @@ def steps_between(claim: Claim, s: Ints, t: Ints) -> Steps:
     return Steps(early.position - late.position, early.in_world(), late.in_world(), t - s)
 
 
-def _steps_over(lags: tuple[int, ...], claim: Claim) -> Steps:
-    """Steps over each lag, evenly along the track."""
-    starts = [spaced_indices(len(claim) - lag, SAMPLES) for lag in lags]
-    s = np.concatenate(starts)
-    return steps_between(claim, s, s + np.repeat(lags, [len(each) for each in starts]))
-
-
 def _at_level(
     level: int, lags: tuple[int, ...], steps: Steps, claim: Claim, up: Floats
-) -> tuple[tuple[float, ...], str | None]:
+) -> tuple[tuple[float, ...], str]:
     """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
     n = len(claim)
     shares = shrinking_shares(level, lags, steps, up)
@@ -283,15 +270,10 @@ def _at_level(
         shortest = Steps(*(each[steps.lag == lags[0]] for each in steps))
         if quantile_of(growth_over(level, shortest, up), 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
             return shares, "covariances do not grow steadily"
-    if level < 6 and _lacks_blocks(claim):
-        return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
-    return shares, None
-
-
-def _lacks_blocks(claim: Claim) -> bool:
-    """Whether integrated rotations have no covariance with the position: it was left out."""
     first, last = np.einsum("nii->ni", claim.covariance[[1, -1]])[:, 3:].sum(axis=1)
-    return bool(last > WIDER * first) and _has_no_blocks(claim)
+    if level < 6 and last > WIDER * first and _has_no_blocks(claim):  # integrated, but left out
+        return shares, f"the rotation covariance grows, but has {NO_BLOCK} with the position"
+    return shares, ""
 
 
 def _has_no_blocks(claim: Claim) -> bool:
@@ -397,17 +379,12 @@ def parts(level: int, arm: Floats, sigma: Floats, up: Floats, *, oriented: bool 
     carry = np.broadcast_to(np.eye(3, 6), (len(arm), 3, 6))
     carry = _heading(lever(-arm), up) if level == 4 else carry
     shared = sigma[:, 3:] @ np.swapaxes(carry, 1, 2)
-    H[:, 3:] = _regression(shared, X)
+    try:
+        H[:, 3:] = np.swapaxes(np.linalg.solve(X, np.swapaxes(shared, 1, 2)), 1, 2)
+    except np.linalg.LinAlgError:  # X is singular
+        H[:, 3:] = shared @ np.linalg.pinv(X, hermitian=True)
     W = sigma[:, 3:, 3:] - H[:, 3:] @ np.swapaxes(shared, 1, 2)
     return Parts(H, X, W)
-
-
-def _regression(shared: Floats, X: Floats) -> Floats:
-    """K = Cov(theta, x) X^-1; with Moore and Penrose's inverse where X is singular."""
-    try:
-        return np.swapaxes(np.linalg.solve(X, np.swapaxes(shared, 1, 2)), 1, 2)
-    except np.linalg.LinAlgError:
-        return shared @ np.linalg.pinv(X, hermitian=True)
 
 
 # Relative motion
@@ -423,7 +400,8 @@ def relative_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -
     carry = lever(at_j.position - at_i.position)
     cross = carry @ world_cross(joint, claim, first, second)
     early = carry @ at_i.in_world() @ np.swapaxes(carry, 1, 2)
-    total = _symmetric(at_j.in_world() + early - cross - np.swapaxes(cross, 1, 2))
+    total = at_j.in_world() + early - cross - np.swapaxes(cross, 1, 2)
+    total = 0.5 * (total + np.swapaxes(total, 1, 2))
     return rotate_blocks(np.swapaxes(so3.matrix(at_j.rotation), 1, 2), total)
 
 
@@ -431,8 +409,13 @@ def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats
     """Cov((e, theta)_i, (e, theta)_j) in world axes for i < j. -> (m, 6, 6)."""
     at_i, at_j = claim[first], claim[second]
     if joint.kind == "given":
-        block = _given_block(joint, first, second)
-        return rotate_blocks(so3.matrix(at_i.rotation), block, so3.matrix(at_j.rotation))
+        known, where = find_pairs(joint, first, second)
+        if not known.all():
+            i, j = first[~known][0], second[~known][0]
+            raise PairingError(f"no cross-covariance is given for scans {i} and {j}")
+        assert joint.block is not None  # as `given_joint` makes it
+        R_i, R_j = so3.matrix(at_i.rotation), so3.matrix(at_j.rotation)
+        return rotate_blocks(R_i, joint.block[where], R_j)
     if joint.level is None:
         raise PairingError("the cross-covariances of this track are not known")
     up = np.array(joint.up)
@@ -440,15 +423,6 @@ def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats
     early = parts(joint.level, np.zeros_like(arm), at_i.in_world(), up)
     late = parts(joint.level, arm, at_j.in_world(), up)
     return early.H @ early.X @ np.swapaxes(late.H, 1, 2)
-
-
-def _given_block(joint: Joint, first: Ints, second: Ints) -> Floats:
-    known, where = find_pairs(joint, first, second)
-    if not known.all():
-        i, j = first[~known][0], second[~known][0]
-        raise PairingError(f"no cross-covariance is given for scans {i} and {j}")
-    assert joint.block is not None  # as `given_joint` makes it
-    return joint.block[where]
 
 
 def find_pairs(joint: Joint, first: Ints, second: Ints) -> tuple[Bools, Ints]:
@@ -459,7 +433,3 @@ def find_pairs(joint: Joint, first: Ints, second: Ints) -> tuple[Bools, Ints]:
     wanted = np.asarray(first, dtype=np.int64) * count + second
     where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return keys[where] == wanted, where
-
-
-def _symmetric(matrix: Floats) -> Floats:
-    return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))

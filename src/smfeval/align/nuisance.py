@@ -267,15 +267,24 @@ def fit_kindest(
 
 
 def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> KindestFit:
-    of_world = tuple(each for each in freedoms if each not in OF_BODY)
+    """As the tracks are; by weighted positions; by rotations: the best of them."""
+    of_world = tuple(freedom for freedom in freedoms if freedom not in OF_BODY)
+    body = "body rotation" in freedoms
+    plain = Nuisance(poses.reference_position.mean(axis=0))
+    starts = [plain]
+    if of_world and poses.moves:
+        starts.append(_kabsch(poses, of_world, plain))
+    if poses.turns and "rotation" in of_world:
+        starts.append(_mean_rotations(poses, plain, body=body))
+
     tried: list[KindestFit] = []
-    for start in _starts(poses, of_world, freedoms):
+    for start in starts:
         if not any(_is_near(start, each.values) for each in tried):
             tried.append(_descend(poses, of_world, start))
     best = min(tried, key=lambda each: each.excess)
     if freedoms == of_world:
         return best
-    if "body rotation" not in freedoms:
+    if not body:
         return _descend(poses, freedoms, best.values)
     found = [_descend(poses, freedoms, _mean_body(poses, each.values)) for each in tried]
     fit = min(found, key=lambda each: each.excess)
@@ -285,21 +294,6 @@ def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> Kind
 def _is_near(start: Nuisance, found: Nuisance) -> bool:
     """Whether a start is so near to a solution that it would end there."""
     return float(so3.angle(so3.compose(so3.inverse(start.turn), found.turn))) < NEAR_RAD
-
-
-def _starts(
-    poses: MatchedPoses, of_world: tuple[Freedom, ...], freedoms: tuple[Freedom, ...]
-) -> list[Nuisance]:
-    """As the tracks are; by weighted positions; by rotations."""
-    plain = Nuisance(poses.reference_position.mean(axis=0))
-    if not of_world:
-        return [plain]
-    found = [plain]
-    if poses.moves:
-        found.append(_kabsch(poses, of_world, plain))
-    if poses.turns and "rotation" in of_world:
-        found.append(_mean_rotations(poses, plain, body="body rotation" in freedoms))
-    return found
 
 
 def _kabsch(poses: MatchedPoses, of_world: tuple[Freedom, ...], plain: Nuisance) -> Nuisance:

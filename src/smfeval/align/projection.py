@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.joint import Claim, Joint, Parts, lever, parts, rotate_blocks
+from smfeval.align.joint import Claim, Joint, lever, parts, rotate_blocks
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats
@@ -72,16 +72,29 @@ class FitWeights:
 
     def jacobian(self, position: Floats) -> Floats:
         """G_t: (e, theta) of scans for a unit of each freedom. (n, 3) -> (n, 6, q)."""
-        return _jacobian(self.gauge, position - self.origin, self.axis)
+        arm = position - self.origin
+        full = lever(arm)  # translations, rotations
+        if self.gauge == "none":
+            return full[:, :, :0]
+        if self.gauge == "yaw":
+            turned = (full[:, :, 3:] @ self.axis)[..., None]
+            return np.concatenate([full[:, :, :3], turned], axis=2)
+        if self.gauge == "sim3":
+            scale = np.concatenate([arm, np.zeros_like(arm)], axis=1)
+            return np.concatenate([full, scale[..., None]], axis=2)
+        return full
 
     def weights(self, position: Floats, part: slice) -> Floats:
         """A_s of a slice of the fitted scans. -> (m, q, 6)."""
         if self.inverse is None:
             return lever(self.origin - position[part])
         G = self.jacobian(position[part])[:, :3]
-        weighted = np.swapaxes(_scale_rows(G, self.weight, part), 1, 2)
+        weighted = G
+        if self.weight is not None:  # V_s G_s
+            V = self.weight[part]
+            weighted = V @ G if V.ndim == 3 else V[:, None, None] * G
         A = np.zeros((len(G), len(self.inverse), 6))
-        A[:, :, :3] = self.inverse @ weighted
+        A[:, :, :3] = self.inverse @ np.swapaxes(weighted, 1, 2)
         return A
 
 
@@ -113,26 +126,6 @@ def fit_weights(
         weighted = G if weight is None else _weighted_rows(weight[part], G)
         normal = normal + np.einsum("iqr->qr", weighted @ np.swapaxes(G, 1, 2))
     return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
-
-
-def _scale_rows(G: Floats, weight: Floats | None, part: slice) -> Floats:
-    """V_s G_s for symmetric weights V_s. (m, 3, q)."""
-    if weight is None:
-        return G
-    return weight[part] @ G if weight.ndim == 3 else weight[part, None, None] * G
-
-
-def _jacobian(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
-    """Translations, rotations, scale. (n, 3) -> (n, 6, q)."""
-    full = lever(arm)
-    if gauge == "none":
-        return full[:, :, :0]
-    if gauge == "yaw":
-        return np.concatenate([full[:, :, :3], (full[:, :, 3:] @ axis)[..., None]], axis=2)
-    if gauge == "sim3":
-        scale = np.concatenate([arm, np.zeros_like(arm)], axis=1)
-        return np.concatenate([full, scale[..., None]], axis=2)
-    return full
 
 
 def _position_rows(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
@@ -205,83 +198,53 @@ def projected_covariance(
     elif joint.level is None:
         raise PairingError("the cross-covariances of this track are not known")
     else:
-        residual = _projected_implied(fit, joint, claim, space)
+        residual = _projected_implied(fit, joint.level, np.array(joint.up), claim, space)
     if reference is not None:
         add_independent(residual, fit, claim.with_covariance(reference), space=space)
     return residual
 
 
 def _projected_implied(
-    fit: FitWeights,
-    joint: Joint,
-    claim: Claim,
-    space: Space,
+    fit: FitWeights, level: int, up: Floats, claim: Claim, space: Space
 ) -> Floats:
-    """Two sweeps: all but G Cov(theta) G^T, which the first sweep finds on its way."""
-    position, rows = claim.position, ROWS[space]
-    oriented = space != "position" or fit.sees == 6
-    residual = np.empty((len(position), *2 * (rows.stop - rows.start,)))
-    sums = _Sums.start(fit, joint, claim)
-    for part, inside in _parts_of(fit, len(position)):
+    """Two sweeps: one for sum_s B_s^T, one for all but G Cov(theta) G^T, which it finds itself."""
+    position, rows, sees = claim.position, ROWS[space], fit.sees
+    freedoms = fit.jacobian(position[:1]).shape[2]
+    ahead = np.zeros((level, freedoms))  # sum of B_s^T over the fitted scans to come
+    for part in _chunks(fit.fitted):
         arm = position[part] - fit.origin
+        sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
+        if sees == 6:
+            sigma = claim[part].in_world()
+        H = parts(level, arm, sigma, up, oriented=sees == 6).H[:, :sees]
+        A = fit.weights(position, part)[:, :, :sees]
+        ahead += _sum_of_products(H, np.swapaxes(A, 1, 2))
+
+    past, fitted = np.zeros_like(ahead), np.zeros((freedoms, freedoms))  # sum of X_s B_s^T
+    residual = np.empty((len(position), *2 * (rows.stop - rows.start,)))
+    oriented = space != "position" or sees == 6
+    for part, inside in _parts_of(fit, len(position)):
         sigma = claim[part].in_world()
-        split = _split(joint, arm, sigma, oriented=oriented)
-        shared = sums.passed(fit, split, position, inside)[:, rows]
-        crossed = shared @ np.swapaxes(fit.jacobian(position[part])[:, rows], 1, 2)
-        residual[part] = sigma[:, rows, rows] - crossed - np.swapaxes(crossed, 1, 2)
-    return _with_fit(residual, fit, position, sums.fitted, rows)
-
-
-def _split(joint: Joint, arm: Floats, sigma: Floats, *, oriented: bool) -> Parts:
-    assert joint.level is not None  # `projected_covariance` has looked
-    return parts(joint.level, arm, sigma, np.array(joint.up), oriented=oriented)
-
-
-@dataclass
-class _Sums:
-    """Running sums over the fitted scans: of B_s^T ahead, of X_s B_s^T passed, and Cov(theta)."""
-
-    ahead: Floats
-    past: Floats
-    fitted: Floats
-
-    @classmethod
-    def start(
-        cls,
-        fit: FitWeights,
-        joint: Joint,
-        claim: Claim,
-    ) -> "_Sums":
-        position = claim.position
-        freedoms = fit.jacobian(position[:1]).shape[2]
-        ahead = np.zeros((joint.level or 0, freedoms))
-        for part in _chunks(fit.fitted):
-            arm = position[part] - fit.origin
-            sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
-            if fit.sees == 6:
-                sigma = claim[part].in_world()
-            H = _split(joint, arm, sigma, oriented=fit.sees == 6).H[:, : fit.sees]
-            A = fit.weights(position, part)[:, :, : fit.sees]
-            ahead += _sum_of_products(H, np.swapaxes(A, 1, 2))
-        return cls(ahead, np.zeros_like(ahead), np.zeros((freedoms, freedoms)))
-
-    def passed(self, fit: FitWeights, split: Parts, position: Floats, inside: slice) -> Floats:
-        """Cov(y_t, theta) of the next scans. -> (m, 6, q)."""
+        split = parts(level, position[part] - fit.origin, sigma, up, oriented=oriented)
         if inside.start == inside.stop:
-            return split.H @ (split.X @ self.ahead + self.past)
-        A = fit.weights(position, inside)
-        B = np.swapaxes(A[:, :, : fit.sees] @ split.H[:, : fit.sees], 1, 2)
-        ahead = self.ahead - np.cumsum(B, axis=0)
-        past = self.past + np.cumsum(split.X @ B, axis=0)
-        shared = past + split.X @ ahead
-        self.fitted += _sum_of_products(B, shared)
-        self.ahead, self.past = ahead[-1], past[-1]
-        crossed = split.H @ shared
-        if split.W is not None and fit.sees == 6:
-            own = split.W @ np.swapaxes(A[:, :, 3:], 1, 2)
-            crossed[:, 3:] += own
-            self.fitted += _sum_of_products(np.swapaxes(A[:, :, 3:], 1, 2), own)
-        return crossed
+            shared = split.H @ (split.X @ ahead + past)  # Cov(y_t, theta)
+        else:
+            A = fit.weights(position, inside)
+            B = np.swapaxes(A[:, :, :sees] @ split.H[:, :sees], 1, 2)
+            every_ahead = ahead - np.cumsum(B, axis=0)
+            every_past = past + np.cumsum(split.X @ B, axis=0)
+            integrated = every_past + split.X @ every_ahead  # Cov(x_t, theta)
+            fitted += _sum_of_products(B, integrated)
+            ahead, past = every_ahead[-1], every_past[-1]
+            shared = split.H @ integrated
+            if split.W is not None and sees == 6:
+                turned = np.swapaxes(A[:, :, 3:], 1, 2)
+                own = split.W @ turned
+                shared[:, 3:] += own
+                fitted += _sum_of_products(turned, own)
+        crossed = shared[:, rows] @ np.swapaxes(fit.jacobian(position[part])[:, rows], 1, 2)
+        residual[part] = sigma[:, rows, rows] - crossed - np.swapaxes(crossed, 1, 2)
+    return _with_fit(residual, fit, position, fitted, rows)
 
 
 def _with_fit(
@@ -391,7 +354,13 @@ def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "positio
     For fits on the first pose or a prefix when J is unknown; an upper bound where a scan's error
     and that of the fit are positively correlated, as they are by drift.
     """
-    return _over(fit, claim, fit_covariance_bound(fit, claim), space)
+    C, rows = fit_covariance_bound(fit, claim), ROWS[space]
+    out = np.empty((len(claim), *2 * (rows.stop - rows.start,)))
+    for part in _chunks(len(claim)):
+        own = claim[part].in_world()[:, rows, rows]
+        G = fit.jacobian(claim.position[part])[:, rows]
+        out[part] = own + G @ C @ np.swapaxes(G, 1, 2)
+    return out
 
 
 def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
@@ -407,14 +376,4 @@ def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
         A = fit.weights(claim.position, part)
         fitted += np.einsum("nij,nkj->ik", A @ out[part], A)
     out[:, 3:, 3:] += memory * turned @ fitted @ turned.T
-    return out
-
-
-def _over(fit: FitWeights, claim: Claim, C: Floats, space: Space) -> Floats:
-    rows = ROWS[space]
-    out = np.empty((len(claim), *2 * (rows.stop - rows.start,)))
-    for part in _chunks(len(claim)):
-        own = claim[part].in_world()[:, rows, rows]
-        G = fit.jacobian(claim.position[part])[:, rows]
-        out[part] = own + G @ C @ np.swapaxes(G, 1, 2)
     return out

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval.align.fit import Alignment, centre_of
-from smfeval.align.reference_sigma import ReferenceSigma
+from smfeval.align.quantities import ReferenceSigma
 from smfeval.associate.moved import move_reference
 from smfeval.associate.nearest import ROLES, GapRisk, Pairs, gap_risk, nearest
 from smfeval.errors import PairingError

@@ -15,7 +15,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.body import to_common_body
-from smfeval.align.gauge import choose_alignment, fit_alignment
+from smfeval.align.fit import choose_alignment, fit_alignment
 from smfeval.associate import Pairs, check_reference, nearest, with_shared_error, with_white_noise
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair

@@ -11,7 +11,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.body import to_common_body
-from smfeval.align.gauge import choose_alignment
+from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN
 from smfeval.calibration.correction import (
     Correction,

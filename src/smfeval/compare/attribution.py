@@ -25,8 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.fit import Alignment
-from smfeval.align.gauge import fit_alignment
+from smfeval.align.fit import Alignment, fit_alignment
 from smfeval.align.projection import fit_weights
 from smfeval.associate import nearest_pairs
 from smfeval.associate.moved import move

@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from smfeval.align.fit import Alignment
-from smfeval.align.gauge import fit_alignment
+from smfeval.align.fit import Alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.align.projection import FitWeights, fit_weights
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, claimed_joint

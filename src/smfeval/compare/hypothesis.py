@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import fit_alignment
+from smfeval.align.fit import fit_alignment
 from smfeval.associate import match_reference, nearest, without_covariance
 from smfeval.compare.frames import agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smfeval import words
-from smfeval.align.gauge import choose_alignment
+from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN, Joint
 from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM, effective_particles

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from smfeval.align.body import to_common_body
-from smfeval.align.fit import Alignment
-from smfeval.align.gauge import alignment_notes, choose_alignment, fit_alignment
+from smfeval.align.fit import Alignment, alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.align.nuisance import BodyMotion, body_motion
 from smfeval.associate import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from smfeval import words
-from smfeval.align.gauge import alignment_of
+from smfeval.align.fit import alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import declared_gauge, remote

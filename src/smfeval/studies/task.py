@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval import words
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate

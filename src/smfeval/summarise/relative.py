@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from smfeval import __version__
-from smfeval.align.extent import Extent
+from smfeval.align.quantities import Extent
 from smfeval.compare.duels import MetricCell, StudySection
 from smfeval.show.render import json_text
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack

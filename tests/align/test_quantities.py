@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.align.reference_sigma import ReferenceSigma, parse_reference_sigma
+from smfeval.align.quantities import ReferenceSigma, parse_reference_sigma
 from smfeval.errors import OptionError
 from smfeval.options import Options
 
