@@ -1,8 +1,9 @@
 """Writing without half-written files: to a temporary name beside the target, then renamed."""
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from os.path import realpath
 from pathlib import Path
 from stat import S_IMODE
@@ -101,35 +102,23 @@ def remove_temporary_files() -> None:
 
 def _rename(targets: dict[Path, Path]) -> None:
     """Put new files in the place of old ones; if one cannot be, those before it are put back."""
+    import shutil  # noqa: PLC0415  brings packers along, and reading does not need it
+
     with ExitStack() as kept, ExitStack() as undo:
         for temporary, path in targets.items():
+            put_back: Callable[[], object] = partial(path.unlink, missing_ok=True)
             try:
                 if path.exists():
                     temporary.chmod(S_IMODE(path.stat().st_mode))
-                old = _back_up(path, kept) if len(targets) > 1 else None
+                if path.is_file() and len(targets) > 1:
+                    copy = kept.enter_context(_temporary_file(path))
+                    shutil.copy2(path, copy)
+                    put_back = partial(copy.replace, path)
                 temporary.replace(path)
             except OSError as error:
                 raise unwritable(path, error) from error
-            undo.callback(_restore, path, old)
+            undo.callback(put_back)
         undo.pop_all()
-
-
-def _back_up(path: Path, kept: ExitStack) -> Path | None:
-    """A copy of the file that stands at the target, if one does."""
-    import shutil  # noqa: PLC0415  brings packers along, and reading does not need it
-
-    if not path.is_file():
-        return None
-    copy = kept.enter_context(_temporary_file(path))
-    shutil.copy2(path, copy)
-    return copy
-
-
-def _restore(path: Path, copy: Path | None) -> None:
-    if copy is None:
-        path.unlink(missing_ok=True)
-    else:
-        copy.replace(path)
 
 
 if TYPE_CHECKING:

@@ -191,14 +191,14 @@ def roles_of(names: list[str]) -> list[Role]:
     keys = [_normalise(name) for name in names]
     single = {match[1] for key in keys if (match := NUMBERED.fullmatch(key)) and not match[2]}
     counted = single == {str(i) for i in range(36)}
-    return [_role(key, counted=counted) for key in keys]
-
-
-def _role(key: str, *, counted: bool) -> Role:
-    base, _, unit = key.rpartition("_")
-    if (key and key in STAMP_NAMES) or (base in STAMP_NAMES and unit in UNIT_WORDS):
-        return "stamp"
-    return POSE_NAMES.get(key) or _covariance_role(key, counted=counted)
+    roles: list[Role] = []
+    for key in keys:
+        base, _, unit = key.rpartition("_")
+        if (key and key in STAMP_NAMES) or (base in STAMP_NAMES and unit in UNIT_WORDS):
+            roles.append("stamp")
+        else:
+            roles.append(POSE_NAMES.get(key) or _covariance_role(key, counted=counted))
+    return roles
 
 
 def _covariance_role(key: str, *, counted: bool) -> Role:
@@ -251,14 +251,9 @@ def _covariance(
     if all(entries.values()):
         raise FormatError(f"{place}: there are columns of a covariance and of deviations; drop one")
     known = entries["entry"] or entries["sigma"]
-    _refuse_incomplete(place, set(known))
-    return known, bool(entries["sigma"])
 
-
-def _refuse_incomplete(place: str, known: set[Entry]) -> None:
-    """A covariance needs all entries of a triangle, or the whole diagonal alone."""
     size = 3 if all(max(entry) < 3 for entry in known) else 6
-    both = known | {(j, i) for i, j in known}
+    both = set(known) | {(j, i) for i, j in known}
     diagonal = {(i, i) for i in range(size)}
     blocks = {(i, j) for i in range(6) for j in range(6) if i // 3 == j // 3}
     whole = {(i, j) for i in range(size) for j in range(size)}
@@ -269,6 +264,7 @@ def _refuse_incomplete(place: str, known: set[Entry]) -> None:
             f"{place}: the covariance lacks entries ({lacking} ...); all of a triangle are needed, "
             "or the diagonal alone"
         )
+    return known, bool(entries["sigma"])
 
 
 def _implied_convention(

@@ -86,12 +86,14 @@ class CsvRows:
         power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
         exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
         if exact.null_count():  # written with an exponent, or no number
-            words_of = zip(exact.to_list(), text.to_list(), strict=True)
-            read = [
-                self._billionths(row, word) if known is None else known
-                for row, (known, word) in enumerate(words_of)
-            ]
-            exact = pl.Series(read, dtype=pl.Int128)
+            values = exact.to_list()
+            for row, word in enumerate(text.to_list()):
+                if values[row] is None:
+                    usual = word and NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
+                    if not usual or invalid_stamp_reason(word, "nanoseconds"):
+                        self._refuse(self.meanings.stamp, row, word)
+                    values[row] = billionths(word)
+            exact = pl.Series(values, dtype=pl.Int128)
         scaled = exact // 10 ** (9 - power)
         beyond = scaled.abs() > LAST_STAMP
         if beyond.any():
@@ -99,13 +101,6 @@ class CsvRows:
             reason = invalid_stamp_reason(text[late], "seconds" if power == 9 else "nanoseconds")
             raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
         return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
-
-    def _billionths(self, row: int, word: str | None) -> int:
-        """A stamp times 10^9 by its digits."""
-        usual = word and NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
-        if not usual or word is None or invalid_stamp_reason(word, "nanoseconds"):
-            self._refuse(self.meanings.stamp, row, word)
-        return billionths(str(word))
 
     def _nanoseconds(self) -> Ints:
         """What is beyond whole seconds, where it has a column of its own."""
@@ -241,24 +236,29 @@ def _used_cells(
 def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
     """Write names, poses and the lower triangles of the covariances, where there are any."""
     belief = track.moments if isinstance(track, ParticleTrack) else track
-    names = ["stamp", *(POSE_ROLES if belief.about.oriented else POSE_ROLES[:3])]
+    oriented = belief.about.oriented
+    names = ["stamp", *(POSE_ROLES if oriented else POSE_ROLES[:3])]
     if isinstance(belief, GaussianTrack):
-        size = 6 if belief.about.oriented else 3
+        size = 6 if oriented else 3
         names += [f"c{i + 1}{j + 1}" for i in range(size) for j in range(i + 1)]
     with writing(path) as stream:
         stream.write(f"{','.join(names)}\n".encode())
-        write_rows(stream, _tables(belief, options), len(belief), separator=",")
+        tables = belief_tables(belief, options, oriented=oriented)
+        write_rows(stream, tables, len(belief), separator=",")
     return (path,)
 
 
-def _tables(belief: Track, options: WriteOptions) -> "Iterator[pl.DataFrame]":
+def belief_tables(
+    belief: Track, options: WriteOptions, *, oriented: bool
+) -> "Iterator[pl.DataFrame]":
+    """Poses and lower triangles in the convention asked for, or positions alone with theirs."""
     convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
     for part in row_slices(len(belief)):
         pose = belief.position[part], belief.rotation[part]
-        columns = [*pose] if belief.about.oriented else [pose[0]]
+        columns = [*pose] if oriented else [pose[0]]
         if isinstance(belief, GaussianTrack):
             covariance = belief.covariance[part]
-            if belief.about.oriented:
+            if oriented:
                 columns.append(pack_lower(from_right(covariance, pose, convention, order)))
             else:
                 columns.append(covariance[:, *np.tril_indices(3)])

@@ -80,19 +80,16 @@ def _pose_keys(values: Any, wanted: Iterable[int] | None) -> list[int]:
         if missing is not None:
             raise OptionError(f"there is no variable {_symbol(missing)} among the values")
         return chosen
-    found = [int(key) for key in values.keys() if _is_pose(values, int(key))]  # noqa: SIM118  no dict
+    found = []
+    for key in map(int, values.keys()):
+        try:
+            values.atPose3(key)
+        except (RuntimeError, ValueError, TypeError):  # how gtsam says that it is something else
+            continue
+        found.append(key)
     if not found:
         raise TrackError("there is no Pose3 among the values")
     return found
-
-
-def _is_pose(values: Any, key: int) -> bool:
-    """Whether a variable is a Pose3; gtsam says no by an error of one of several kinds."""
-    try:
-        values.atPose3(key)
-    except (RuntimeError, ValueError, TypeError):
-        return False
-    return True
 
 
 def _symbol(key: int) -> str:

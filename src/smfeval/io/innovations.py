@@ -204,7 +204,13 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         reason = str(error).splitlines()[0]
         raise FormatError(f"{name}: the rows cannot be read ({reason})") from error
     used = (*columns.innovation, *columns.covariance.values())
-    frame = pl.DataFrame({each: _number_column(name, text, each, first) for each in used})
+    numbers = {}
+    for column in used:  # null where a cell is empty
+        cells = text[column].str.strip_chars()
+        cells = cells.set(cells == "", None)
+        numbers[column] = cells.cast(pl.Float64, strict=False)
+        _refuse_cell(name, numbers[column].is_null() & cells.is_not_null(), cells, column, first)
+    frame = pl.DataFrame(numbers)
     there = [pl.col(each).is_not_null() for each in columns.innovation]
     d = len(columns.innovation)
     triangle = [
@@ -228,15 +234,6 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
         covariance=pl.concat_list(triangle).list.drop_nulls(),
     )
-
-
-def _number_column(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series:
-    """Numbers of a column, null where a cell is empty."""
-    words_of = text[column].str.strip_chars()
-    words_of = words_of.set(words_of == "", None)
-    values = words_of.cast(pl.Float64, strict=False)
-    _refuse_cell(name, values.is_null() & words_of.is_not_null(), words_of, column, first)
-    return values
 
 
 def _refuse_cell(name: str, wrong: pl.Series, words_of: pl.Series, column: str, first: int) -> None:
@@ -354,22 +351,21 @@ def write_innovations(
     kind = target.suffix if ending is None else ending
     if kind not in WRITERS:
         raise OptionError(f"{path}: innovations are written to {', '.join(WRITERS)}")
-    frame = pl.concat([_frame_of(each) for each in innovations.sensors])
+    frames = [
+        pl.DataFrame(
+            {
+                "stamp": sensor.stamp,
+                "sensor": [sensor.sensor] * len(sensor),
+                "accepted": sensor.accepted,
+                "innovation": sensor.innovation.tolist(),
+                "covariance": pack_lower(sensor.covariance).tolist(),
+            },
+            schema=FRAME,
+        )
+        for sensor in innovations.sensors
+    ]
     with replacing(target) as temporary:
-        WRITERS[kind](frame.sort("stamp", maintain_order=True), temporary)
-
-
-def _frame_of(sensor: SensorInnovations) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "stamp": sensor.stamp,
-            "sensor": [sensor.sensor] * len(sensor),
-            "accepted": sensor.accepted,
-            "innovation": sensor.innovation.tolist(),
-            "covariance": pack_lower(sensor.covariance).tolist(),
-        },
-        schema=FRAME,
-    )
+        WRITERS[kind](pl.concat(frames).sort("stamp", maintain_order=True), temporary)
 
 
 def _write_csv(frame: pl.DataFrame, path: Path) -> None:

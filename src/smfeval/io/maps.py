@@ -160,7 +160,17 @@ def _kml_document(track: GeodeticTrack) -> Iterator[str]:
         report(part.stop, len(times))
     yield "</gx:MultiTrack></Placemark>\n"
     if track.covariance is not None:
-        yield from _kml_ellipses(track, times)
+        at = evenly_spread(len(times))
+        yield "<Folder><name>95 % ellipses</name>\n"
+        for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
+            places = " ".join(",".join(map(_number, place)) for place in coordinates(ring))
+            yield (
+                f"<Placemark><TimeStamp><when>{times[row]}</when></TimeStamp>"
+                "<styleUrl>#ellipse</styleUrl><Polygon><altitudeMode>clampToGround</altitudeMode>"
+                f"<outerBoundaryIs><LinearRing><coordinates>{places}</coordinates></LinearRing>"
+                "</outerBoundaryIs></Polygon></Placemark>\n"
+            )
+        yield "</Folder>\n"
     yield TAIL
 
 
@@ -180,20 +190,6 @@ def _kml_stretch(track: GeodeticTrack, part: slice, times: list[str]) -> Iterato
             yield "</gx:SimpleArrayData>\n"
         yield "</SchemaData></ExtendedData>\n"
     yield "</gx:Track>\n"
-
-
-def _kml_ellipses(track: GeodeticTrack, times: list[str]) -> Iterator[str]:
-    at = evenly_spread(len(times))
-    yield "<Folder><name>95 % ellipses</name>\n"
-    for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
-        places = " ".join(",".join(map(_number, place)) for place in coordinates(ring))
-        yield (
-            f"<Placemark><TimeStamp><when>{times[row]}</when></TimeStamp>"
-            "<styleUrl>#ellipse</styleUrl><Polygon><altitudeMode>clampToGround</altitudeMode>"
-            f"<outerBoundaryIs><LinearRing><coordinates>{places}</coordinates></LinearRing>"
-            "</outerBoundaryIs></Polygon></Placemark>\n"
-        )
-    yield "</Folder>\n"
 
 
 def _number(value: float) -> str:

@@ -45,19 +45,9 @@ CROSS_NAMES = list(CROSS_COLUMNS)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
-    """Write any track."""
+    """Write any track; its columns are laid out some rows at a time, in cache."""
     del options
     header = square_header(track)
-    frame = _data_frame(track)
-    if isinstance(track, GaussianTrack) and track.cross is not None:
-        frame = frame.with_columns(_cross_columns(track, track.cross))
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        frame.write_parquet(stream, metadata={HEADER_KEY: header})
-    return (path,)
-
-
-def _data_frame(track: AnyTrack) -> pl.DataFrame:
-    """The table of a track; its columns are laid out some rows at a time, in cache."""
     stamp, names = track.stamp, COLUMNS[track.representation]
     if isinstance(track, ParticleTrack):
         values = [track.particle_position, track.particle_rotation, track.weight[:, None]]
@@ -70,7 +60,13 @@ def _data_frame(track: AnyTrack) -> pl.DataFrame:
         if isinstance(track, GaussianTrack):
             rows.append(pack_lower(track.covariance[part]))
         columns[:, part] = np.concatenate(rows, axis=1).T
-    return pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
+
+    frame = pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
+    if isinstance(track, GaussianTrack) and track.cross is not None:
+        frame = frame.with_columns(_cross_columns(track, track.cross))
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        frame.write_parquet(stream, metadata={HEADER_KEY: header})
+    return (path,)
 
 
 def _cross_columns(track: GaussianTrack, cross: CrossCovariance) -> list[pl.Series]:

@@ -208,7 +208,16 @@ ADDRESSES = (
 
 def read_flight(log: Log, topic: str | None, instance: int | None) -> Flight:
     """The rows of one filter, or of the primary one at each time, without start values."""
-    topic = _belief_topic(log, topic)
+    wanted = (topic,) if topic else (STATES, STATUS)  # states: since 2021 a topic of their own
+    firsts = {name: log.instances(name)[:1] for name in wanted}
+    holding = [n for n, first in firsts.items() if first and "states[0]" in log.topics[n, first[0]]]
+    if not holding:
+        near = [name for name in log.known if name.startswith("estimator")]
+        raise FormatError(
+            f"{log.path}: no topic {' or '.join(wanted)} of this log has states and covariances "
+            f"(of estimators it has {', '.join(near) or 'nothing'})"
+        )
+    topic = holding[0]
     there = log.instances(topic)
     if instance is not None and instance not in there:
         known = ", ".join(map(str, there))
@@ -222,20 +231,6 @@ def read_flight(log: Log, topic: str | None, instance: int | None) -> Flight:
     start = np.logical_and.accumulate(large)
     flight = flight.without(start, "start values, before anything fixed the horizontal position")
     return without_unaided(flight, "xy_valid is 0")
-
-
-def _belief_topic(log: Log, topic: str | None) -> str:
-    """The topic that has the states: since 2021 one of their own, before that the status."""
-    wanted = (topic,) if topic else (STATES, STATUS)
-    for name in wanted:
-        first = next(iter(log.instances(name)), None)
-        if first is not None and "states[0]" in log.topics[name, first]:
-            return name
-    near = [name for name in log.known if name.startswith("estimator")]
-    raise FormatError(
-        f"{log.path}: no topic {' or '.join(wanted)} of this log has states and covariances "
-        f"(of estimators it has {', '.join(near) or 'nothing'})"
-    )
 
 
 def primary_instances(log: Log, there: list[int]) -> tuple[list[int], tuple[str, ...]]:
@@ -397,6 +392,15 @@ def _truth(log: Log) -> Truth:
     """The truth of a simulation; its attitude is interpolated to the times of its positions."""
     if (TRUTH, 0) not in log.topics:
         raise FormatError(f"{log.path}: there is no {TRUTH}; only simulations have one")
+    remarks = ["heights of the truth are about its own origin: they may be off by a constant"]
+    for name, title in ((TRUTH, "truth"), (LOCAL, "filter")):
+        columns = log.topics.get((name, 0), {})
+        if "ref_lat" in columns:
+            place = [float(columns[f"ref_{word}"][-1]) for word in ("lat", "lon", "alt")]
+            if np.isfinite(place).all() and any(place[:2]):
+                shown = f"{place[0]:.7f} {place[1]:.7f} {place[2]:.2f}"
+                remarks.append(f"origin of the {title}: {shown}")
+
     columns = log.topics[TRUTH, 0]
     stamp = columns["timestamp"].astype(np.int64) * MICROSECONDS
     truth = Truth(
@@ -406,7 +410,7 @@ def _truth(log: Log) -> Truth:
         row=np.arange(len(stamp)),
         ned=np.stack([columns[axis] for axis in "xyz"], axis=1).astype(np.float64),
         notes=log.damage_notes,
-        remarks=_origin_remarks(log),
+        remarks=tuple(remarks),
     )
     if (ATTITUDE, 0) not in log.topics:
         return truth
@@ -420,18 +424,6 @@ def _truth(log: Log) -> Truth:
         raise FormatError(f"{truth.name}: no position lies within the times of {ATTITUDE}")
     oriented = replace(truth, rotation=enu_rotations(between))
     return oriented.without(~inside, "no attitude of the truth around it")
-
-
-def _origin_remarks(log: Log) -> tuple[str, ...]:
-    """Where the origins of truth and filter are, for heights may differ by a constant."""
-    told = ["heights of the truth are about its own origin: they may be off by a constant"]
-    for name, title in ((TRUTH, "truth"), (LOCAL, "filter")):
-        columns = log.topics.get((name, 0), {})
-        if "ref_lat" in columns:
-            place = [float(columns[f"ref_{word}"][-1]) for word in ("lat", "lon", "alt")]
-            if np.isfinite(place).all() and any(place[:2]):
-                told.append(f"origin of the {title}: {place[0]:.7f} {place[1]:.7f} {place[2]:.2f}")
-    return tuple(told)
 
 
 INNOVATIONS = "estimator_innovations"
@@ -552,17 +544,13 @@ class Fusions:
         table = SensorInnovations(
             sensor, self.stamp[rows], self.innovation[rows], variance, ~self.rejected[rows]
         )
-        fusions = words.count_of(len(rows), len(self.stamp), "row")
-        return [(table, f"{sensor}: {fusions} were fusions{self._gate(rows)}")]
-
-    def _gate(self, rows: Ints) -> str:
-        """The NIS at which a single number is rejected, by its test ratios."""
+        note = f"{sensor}: {words.count_of(len(rows), len(self.stamp), 'row')} were fusions"
         if self.ratio is None or self.ratio.shape[1] != 1 or self.innovation.shape[1] != 1:
-            return ""
+            return [(table, note)]
         ratio = self.ratio[rows, 0]
         tested = ratio > 0
-        if not tested.any():
-            return ""
-        square = np.square(self.innovation[rows, 0]) / self.variance[rows, 0]
-        gate = float(np.median(square[tested] / ratio[tested]))
-        return f"; its gate is a NIS of {words.number(gate)} (test ratio 1)"
+        if tested.any():  # the NIS at which a single number is rejected
+            square = np.square(self.innovation[rows, 0]) / self.variance[rows, 0]
+            gate = float(np.median(square[tested] / ratio[tested]))
+            note += f"; its gate is a NIS of {words.number(gate)} (test ratio 1)"
+        return [(table, note)]

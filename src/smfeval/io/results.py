@@ -33,20 +33,16 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
     particles = effective_particles(residuals)
     if particles is not None:
         columns["particles"] = particles
-    return pl.DataFrame(columns | dict(scored.series) | _space_columns(evaluation))
-
-
-def _space_columns(evaluation: Evaluation) -> dict[str, Floats]:
-    """Rules of rotation and pose; not a number on scans that they leave out. (n,) each."""
-    stamp, columns = evaluation.position.estimate.stamp, {}
-    for scored in evaluation.spaces[1:]:
-        _, ours, theirs = np.intersect1d(stamp, scored.estimate.stamp, return_indices=True)
-        for name, values in scored.series.items():
-            own = RULES[name].space == scored.space.name
+    columns |= scored.series
+    stamp = scored.estimate.stamp
+    for other in evaluation.spaces[1:]:  # NaN on scans that rotation or pose leaves out
+        _, ours, theirs = np.intersect1d(stamp, other.estimate.stamp, return_indices=True)
+        for name, values in other.series.items():
+            own = RULES[name].space == other.space.name
             full = np.full(len(stamp), np.nan)
             full[ours] = values[theirs]
-            columns[name if own else f"{name}_{scored.space.name}"] = full
-    return columns
+            columns[name if own else f"{name}_{other.space.name}"] = full
+    return pl.DataFrame(columns)
 
 
 def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:

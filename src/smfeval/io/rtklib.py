@@ -162,11 +162,18 @@ def _split_words(text: str) -> list[str]:
 
 def _find_heading(path: Path, comments: list[Line]) -> Heading:
     """The one way in which the file writes positions."""
-    found = {
-        heading: number
-        for number, text in reversed(comments)
-        if (heading := _parse_heading(f"{path}:{number}", text)) is not None
-    }
+    found: dict[Heading, int] = {}
+    for number, text in reversed(comments):
+        scale, *names = _split_words(text.lstrip("%")) or [""]
+        plain = tuple(re.sub(r"\(m\)$", "", name.lower()) for name in names)
+        kind = POSITION_LAYOUTS.get(plain[0]) if plain else None
+        if kind is None:
+            continue
+        crosses = plain[8:11]
+        if plain[:8] != kind.columns or len(crosses) < 3 or not all(c[:2] == "sd" for c in crosses):
+            wanted = f"{' '.join(kind.columns)} sd.. sd.. sd.."
+            raise FormatError(f"{path}:{number}: the columns are not those of RTKLIB ({wanted})")
+        found[Heading(kind, scale, tuple(names))] = number
     if not found:
         raise FormatError(
             f"{path}: no line names the columns; "
@@ -176,20 +183,6 @@ def _find_heading(path: Path, comments: list[Line]) -> Heading:
         later, earlier = list(found.values())[:2]
         raise FormatError(f"{path}:{later}: other columns than at line {earlier}")
     return next(iter(found))
-
-
-def _parse_heading(place: str, text: str) -> Heading | None:
-    """A heading, or None if the comment is none."""
-    scale, *names = _split_words(text.lstrip("%")) or [""]
-    plain = tuple(re.sub(r"\(m\)$", "", name.lower()) for name in names)
-    kind = POSITION_LAYOUTS.get(plain[0]) if plain else None
-    if kind is None:
-        return None
-    crosses = plain[8:11]
-    if plain[:8] != kind.columns or len(crosses) < 3 or not all(c[:2] == "sd" for c in crosses):
-        wanted = " ".join(kind.columns)
-        raise FormatError(f"{place}: the columns are not those of RTKLIB ({wanted} sd.. sd.. sd..)")
-    return Heading(kind, scale, tuple(names))
 
 
 def _row_words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
@@ -280,31 +273,28 @@ def read(path: Path, options: ReadOptions) -> Track:
         notes=table.notes,
         remarks=_remarks(table),
     )
+    axes = table.heading.kind.axes
+    if axes == "baseline" and options.origin is not None:
+        raise OptionError(
+            f"{table.name}: baselines start at the base station; option origin cannot move them"
+        )
+    index = FROM_NEU if axes == "llh" else FROM_CYCLE
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
-        local = _local_positions(table, options)
+        covariance = (np.sign(table.deviation) * table.deviation**2)[:, index]  # the file's axes
+        if axes == "baseline":
+            known = next((text for _, text in table.comments if "ref pos" in text), "")
+            place = f" at {known.partition(':')[2].strip()}" if known else ""
+            note = f"east-north-up axes about the base station{place}"
+            local = LocalPositions(table.position, covariance, note)
+        else:
+            convert = local_from_llh if axes == "llh" else local_from_ecef
+            local = convert(table.position, covariance, options)
         track = local.track(table.stamp, provenance, options.intake(table.where))
     if belief:
         return track
     return track.with_notes(
         "every standard deviation is zero: no belief, positions alone were read"
     )
-
-
-def _local_positions(table: Solution, options: ReadOptions) -> LocalPositions:
-    axes = table.heading.kind.axes
-    index = FROM_NEU if axes == "llh" else FROM_CYCLE
-    covariance = (np.sign(table.deviation) * table.deviation**2)[:, index]  # in the file's axes
-    if axes != "baseline":
-        convert = local_from_llh if axes == "llh" else local_from_ecef
-        return convert(table.position, covariance, options)
-    if options.origin is not None:
-        raise OptionError(
-            f"{table.name}: baselines start at the base station; option origin cannot move them"
-        )
-    known = next((text for _, text in table.comments if "ref pos" in text), "")
-    place = f" at {known.partition(':')[2].strip()}" if known else ""
-    note = f"east-north-up axes about the base station{place}"
-    return LocalPositions(table.position, covariance, note)
 
 
 def _remarks(table: Solution) -> tuple[str, ...]:

@@ -128,7 +128,15 @@ def _read_particles(
     weighted = header.fields["WEIGHTED"] == "true"
     stamp = numbers.stamp
     start = np.concatenate([[0], np.flatnonzero(np.diff(stamp)) + 1])
-    _refuse_scattered(stamp[start], start, numbers)
+    order = np.argsort(stamp[start], kind="stable")
+    again = np.flatnonzero(np.diff(stamp[start][order]) == 0)
+    if len(again):
+        later, earlier = (int(start[order[again[0] + step]]) for step in (1, 0))
+        raise FormatError(
+            f"{numbers.where(later)}: the particles of this timestep began at "
+            f"{numbers.where(earlier)}; those of one timestep must stand together"
+        )
+
     offset, notes = np.append(start, len(numbers)), numbers.notes
     count = np.diff(offset)
     short = len(count) > 2 and (count[:-1] == count[0]).all() and count[-1] < count[0]
@@ -150,18 +158,6 @@ def _read_particles(
         intake=options.intake(numbers.where),
     )
     return track.with_notes(*normalisation_notes(track, header))
-
-
-def _refuse_scattered(stamp: Ints, start: Ints, numbers: NumberTable) -> None:
-    """Particles of one timestep must stand together."""
-    order = np.argsort(stamp, kind="stable")
-    again = np.flatnonzero(np.diff(stamp[order]) == 0)
-    if len(again):
-        later, earlier = (int(start[order[again[0] + step]]) for step in (1, 0))
-        raise FormatError(
-            f"{numbers.where(later)}: the particles of this timestep began at "
-            f"{numbers.where(earlier)}; those of one timestep must stand together"
-        )
 
 
 def normalisation_notes(track: ParticleTrack, header: Header) -> tuple[str, ...]:

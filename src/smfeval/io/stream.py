@@ -216,27 +216,25 @@ def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
     parsed = parse_polars(text, RowFormat(Layout({width: "numbers"}), " ", width))
     stamp, columns = parsed or (np.empty(0, np.int64), [])
     if len(stamp) != len(rows) or any(np.isnan(column).any() for column in columns):
-        _refuse_row(name, rows, line, width)
+        for row, number in zip(rows, line, strict=True):  # the first that is wrong is named
+            cells = row.split()
+            if len(cells) != width:
+                raise FormatError(f"{name}:{number}: {len(cells)} numbers; {width} are needed")
+            wrong = next((cell for cell in cells if not _is_finite(cell)), None)
+            if wrong is not None:
+                shown = wrong[:40].decode("utf-8", "replace")
+                raise FormatError(f"{name}:{number}: {shown!r} is no number")
+        raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
     numbers = np.stack(columns, axis=1)
     covariance = unpack_lower(numbers[:, 7:]) if width == 29 else None
     return stamp, numbers[:, :3], numbers[:, 3:7], covariance
 
 
-def _refuse_row(name: str, rows: list[bytes], line: Ints, width: int) -> None:
-    """Raise on the first row that is wrong."""
-    for row, number in zip(rows, line, strict=True):
-        parts = row.split()
-        if len(parts) != width:
-            raise FormatError(f"{name}:{number}: {len(parts)} numbers; {width} are needed")
-        for word in parts:
-            try:
-                finite = np.isfinite(float(word))
-            except ValueError:
-                finite = False
-            if not finite:
-                shown = word[:40].decode("utf-8", "replace")
-                raise FormatError(f"{name}:{number}: {shown!r} is no number")
-    raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
+def _is_finite(cell: bytes) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except ValueError:
+        return False
 
 
 def _plain_json(rows: list[bytes]) -> Parsed | None:

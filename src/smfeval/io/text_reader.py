@@ -259,7 +259,11 @@ class _Reader:
     def parse_block(self, text: bytes) -> RowBlock:
         """Rows of one chunk of whole lines, all columns."""
         text = text if text.endswith(NEW_LINE) else self._end_last_line(text)
-        first_line, count = self.line, _count_lines(text)
+        # parts that stay in cache are counted four times as fast as by `bytes.count`
+        codes = np.frombuffer(text, np.uint8)
+        parts = (codes[at : at + COUNTED_BYTES] for at in range(0, len(codes), COUNTED_BYTES))
+        count = sum(int(np.count_nonzero(part == ord(NEW_LINE))) for part in parts)
+        first_line = self.line
         self.line += count
         self.parser = self.parser or choose_parser(text)
         rows, line = self.parser(text, self.form), range(first_line, self.line)
@@ -339,13 +343,6 @@ class _Reader:
         self.cut = True
         self.notes.append(f"{place}: the file ends in the middle of a row; it was left out")
         return text[:end]
-
-
-def _count_lines(text: bytes) -> int:
-    """Parts that stay in cache are counted four times as fast as by `bytes.count`."""
-    codes = np.frombuffer(text, np.uint8)
-    parts = (codes[at : at + COUNTED_BYTES] for at in range(0, len(codes), COUNTED_BYTES))
-    return sum(int(np.count_nonzero(part == ord(NEW_LINE))) for part in parts)
 
 
 def _split_words(line: bytes) -> list[bytes]:

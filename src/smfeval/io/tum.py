@@ -9,15 +9,14 @@ A covariance stands in the order of the pose's columns, position first, whatever
 the estimator that it came from.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.convention import CONVENTIONS, from_right, settle_convention
+from smfeval.io.convention import settle_convention
+from smfeval.io.csv import belief_tables
 from smfeval.io.formats import FileHead
 from smfeval.io.header import Header, parse_fields
 from smfeval.io.options import ReadOptions, WriteOptions
@@ -32,12 +31,8 @@ from smfeval.io.text_reader import (
     track_of_rows,
     valid_sidecar_rows,
 )
-from smfeval.maths.symmetric import pack_lower
-from smfeval.schema import ORDERS, Order
+from smfeval.schema import Order
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
-
-if TYPE_CHECKING:
-    import polars as pl
 
 POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
@@ -122,13 +117,5 @@ def write_wide(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path
     if not isinstance(belief, GaussianTrack):
         raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
     with writing(path) as stream:
-        write_rows(stream, _wide_tables(belief, options), len(belief))
+        write_rows(stream, belief_tables(belief, options, oriented=True), len(belief))
     return (path,)
-
-
-def _wide_tables(belief: GaussianTrack, options: WriteOptions) -> "Iterator[pl.DataFrame]":
-    convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
-    for part in row_slices(len(belief)):
-        pose = belief.position[part], belief.rotation[part]
-        packed = pack_lower(from_right(belief.covariance[part], pose, convention, order))
-        yield table(belief.stamp[part], np.concatenate([*pose, packed], axis=1))

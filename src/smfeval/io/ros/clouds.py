@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smfeval.errors import FormatError
 from smfeval.io.ros.bag import Bag, open_bag, translate_damage
@@ -40,8 +39,30 @@ POINT_FIELD_TYPES = dict(enumerate(("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f
 
 def decode_pointcloud2(message: Any, place: str, *, timed: bool = True) -> Cloud:
     """Points of a sensor_msgs/PointCloud2; without times of their own only if none are asked."""
-    rows = _records(message, place)
-    names = rows.dtype.names or ()
+    fields = {
+        f.name: f for f in message.fields if f.datatype in POINT_FIELD_TYPES and f.count in (0, 1)
+    }
+    if not {"x", "y", "z"} <= fields.keys():
+        raise FormatError(f"{place}: a cloud without x, y and z ({', '.join(fields)})")
+    order, names = ">" if message.is_bigendian else "<", list(fields)
+    layout = np.dtype(
+        {
+            "names": names,
+            "formats": [order + POINT_FIELD_TYPES[f.datatype] for f in fields.values()],
+            "offsets": [f.offset for f in fields.values()],
+            "itemsize": message.point_step,
+        }
+    )
+    height, width, rows = message.height, message.width, np.zeros(0, dtype=layout)
+    if width * height:
+        data, step, used = message.data, message.row_step, width * message.point_step
+        if len(data) < step * height or step < used:
+            raise FormatError(
+                f"{place}: a cloud with fewer bytes than its {width * height} points need"
+            )
+        lines = np.asarray(data, dtype=np.uint8)[: step * height].reshape(height, step)
+        rows = np.ascontiguousarray(lines[:, :used]).view(layout).ravel()
+
     field = next((name for name in TIME_FIELDS if name in names), None)
     if field is None and timed:
         raise FormatError(
@@ -55,34 +76,6 @@ def decode_pointcloud2(message: Any, place: str, *, timed: bool = True) -> Cloud
     stamp = (head.stamp.sec, head.stamp.nanosec)
     time = np.zeros(len(rows)) if field is None else rows[field].astype("f8")
     return drop_invalid_points(Cloud(stamp, head.frame_id, field or "", point, time, ring))
-
-
-def _records(message: Any, place: str) -> NDArray[np.void]:
-    """The bytes of a cloud as records with the fields that it declares."""
-    fields = {
-        f.name: f for f in message.fields if f.datatype in POINT_FIELD_TYPES and f.count in (0, 1)
-    }
-    if not {"x", "y", "z"} <= fields.keys():
-        raise FormatError(f"{place}: a cloud without x, y and z ({', '.join(fields)})")
-    order = ">" if message.is_bigendian else "<"
-    layout = np.dtype(
-        {
-            "names": list(fields),
-            "formats": [order + POINT_FIELD_TYPES[f.datatype] for f in fields.values()],
-            "offsets": [f.offset for f in fields.values()],
-            "itemsize": message.point_step,
-        }
-    )
-    width, height = message.width, message.height
-    data = np.asarray(message.data, dtype=np.uint8)
-    if width * height == 0:
-        return np.zeros(0, dtype=layout)
-    if len(data) < message.row_step * height or message.row_step < width * message.point_step:
-        raise FormatError(
-            f"{place}: a cloud with fewer bytes than its {width * height} points need"
-        )
-    lines = data[: message.row_step * height].reshape(height, message.row_step)
-    return np.ascontiguousarray(lines[:, : width * message.point_step]).view(layout).ravel()
 
 
 LIVOX_NAMES = ("time", "x", "y", "z", "reflectivity", "tag", "line")

@@ -99,12 +99,18 @@ def read_chain(bag: Bag, options: ReadOptions) -> Track:
     leader = max(moving or sent_again, key=lambda link: len(link.poses))  # its stamps are taken
     stamp, dropped = _common_stamps(bag, links, leader)
     position, rotation = reduce(se3.compose, [link.pose_at(stamp) for link in links])
+
+    others = [link for link in links if link is not leader]
+    between = ", ".join(link.name for link in others if link.is_moving)
+    fixed = ", ".join(link.name for link in others if not link.is_moving)
+    note = f"tf chain sampled at the stamps of {leader.name}"
+    note += f"; {between} interpolated" if between else ""
+    note += f"; {fixed} held fixed" if fixed else ""
     provenance = Provenance(
         name=f"{bag.path} tf {options.tf}",
         format=f"{bag.kind}, tf chain",
         dropped=sum((link.poses.provenance.dropped for link in links), ()) + dropped,
-        notes=sum((link.poses.provenance.notes for link in links), ())
-        + _chain_notes(links, leader),
+        notes=(*sum((link.poses.provenance.notes for link in links), ()), note),
     )
     about = About(world=frames[0], body=frames[1])
     return Track(stamp, position, rotation, about=about, provenance=provenance)
@@ -223,14 +229,3 @@ def _common_stamps(
             dropped.append(DroppedRows(reason, int((~known).sum()), first))
         stamp = stamp[known]
     return stamp, tuple(dropped)
-
-
-def _chain_notes(links: list[ChainLink], leader: ChainLink) -> tuple[str, ...]:
-    """In words, how the chain became a track."""
-    others = [link for link in links if link is not leader]
-    between = ", ".join(link.name for link in others if link.is_moving)
-    held = ", ".join(link.name for link in others if not link.is_moving)
-    parts = [f"tf chain sampled at the stamps of {leader.name}"]
-    parts += [f"{between} interpolated"] if between else []
-    parts += [f"{held} held fixed"] if held else []
-    return ("; ".join(parts),)

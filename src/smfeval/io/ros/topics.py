@@ -91,10 +91,9 @@ def shape_of(type_name: str | None, definitions: Definitions) -> MessageShape | 
     """The shape of a message type, or None if it holds no belief or is not defined."""
     if type_name is None or type_name not in definitions:
         return None
-    return KNOWN_SHAPES.get(type_name) or _shape_by_structure(definitions[type_name][1])
-
-
-def _shape_by_structure(fields: Fields) -> MessageShape | None:
+    if type_name in KNOWN_SHAPES:
+        return KNOWN_SHAPES[type_name]
+    fields: Fields = definitions[type_name][1]
     by_type = {kind: name for name, kind in reversed(fields)}  # the first field of each type
     header = by_type.get((Nodetype.NAME, "std_msgs/msg/Header"))
     if header is None:
