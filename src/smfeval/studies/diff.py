@@ -8,7 +8,7 @@ on tracks where a fit can have absorbed what is claimed are in no test there, an
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -132,7 +132,7 @@ def diff_studies(old: Path, new: Path) -> StudyDiff:
         sum(before[run]["key"] == after[run]["key"] for run in shared),
         len({run[2] for run in shared}),
         tuple(dict.fromkeys(run[0] for run in before if run in set(shared))),
-        _moves(before, after, shared),
+        tuple(_moves(before, after, shared)),
         tuple(
             VerdictMove(run, before[run]["verdict"], after[run]["verdict"])
             for run in shared
@@ -161,116 +161,90 @@ def _load(folder: Path) -> Store:
     return {(r["estimator"], r["group"], r["track"], r["repeat"]): r for r in rows}
 
 
-def _moves(before: Store, after: Store, shared: Sequence[Run]) -> tuple[MetricMove, ...]:
+def _moves(before: Store, after: Store, shared: Sequence[Run]) -> Iterator[MetricMove]:
     """Every metric that both stores have, estimator by estimator."""
-    by_estimator: dict[str, list[Run]] = defaultdict(list)
-    for run in shared:
-        by_estimator[run[0]].append(run)
-    found: list[MetricMove] = []
     for row in metrics().values():
+        runs: dict[str, dict[tuple[str, str], list[Run]]] = defaultdict(lambda: defaultdict(list))
+        for run in shared:
+            if all(store[run].get(row.name) is not None for store in (before, after)):
+                runs[run[0]][run[1:3]].append(run)
         pairs = {
-            name: values
-            for name, runs in by_estimator.items()
-            if (values := _paired(before, after, runs, row.name)) is not None
+            name: _pair(before, after, list(by_track.values()), row)
+            for name, by_track in runs.items()
         }
-        found += _metric_moves(row, pairs)
-    return tuple(found)
+        tested = [name for name, pair in pairs.items() if pair.test.signed >= FEWEST]
+        corrected = holm(np.array([pairs[name].test.p for name in tested])).tolist()
+        p_holm = dict(zip(tested, corrected, strict=True))
+        yield from (_move(row, name, pair, p_holm.get(name)) for name, pair in pairs.items())
 
 
 @dataclass(frozen=True)
 class _Paired:
-    """Values of one metric on the tracks that both have. (n,) each."""
+    """Values of one metric on the tracks that both have, (n,) each, and their test."""
 
     old: Floats
     new: Floats
     counts: Bools  # in the test: no fit can have absorbed the claim
     apart: int
+    test: SignedRank
 
 
-def _paired(before: Store, after: Store, runs: Iterable[Run], metric: str) -> _Paired | None:
-    by_track: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    for run in runs:
-        if all(store[run].get(metric) is not None for store in (before, after)):
-            by_track[run[1:3]].append(run)
-    if not by_track:
-        return None
+def _pair(before: Store, after: Store, tracks: Sequence[list[Run]], row: NumberRow) -> _Paired:
+    """Medians over the runs of each track, and the test of their losses."""
+    stores, metric = (before, after), row.name
     old, new = (
-        np.array([np.median([store[run][metric] for run in each]) for each in by_track.values()])
-        for store in (before, after)
+        np.array([np.median([store[run][metric] for run in runs]) for runs in tracks])
+        for store in stores
     )
+
     proves = metric in OF_ERRORS or is_relative(metric)
-    counts = [  # not where a fit can have absorbed the claim, as `TaskResult.comparable` tells
-        proves
-        or all(
-            store[run].get("comparable") is not False for store in (before, after) for run in each
-        )
-        for each in by_track.values()
-    ]
-    apart = sum(
-        all(_disjoint(before[run], after[run], metric) for run in each)
-        for each in by_track.values()
+    counts = np.array(  # not where a fit can have absorbed the claim: `TaskResult.comparable`
+        [
+            proves
+            or all(store[run].get("comparable") is not False for store in stores for run in runs)
+            for runs in tracks
+        ]
     )
-    return _Paired(old, new, np.array(counts), apart)
+
+    def is_apart(run: Run) -> bool:
+        ends: list[Any] = [s[run].get(f"{metric}_{e}") for s in stores for e in ("low", "high")]
+        return None not in ends and bool(ends[1] < ends[2] or ends[3] < ends[0])
+
+    losses = (losses_of(each[counts][None], row.loss or float)[0] for each in (old, new))
+    apart = sum(all(map(is_apart, runs)) for runs in tracks)
+    return _Paired(old, new, counts, apart, signed_rank(differences(*losses)))
 
 
-def _disjoint(old: dict[str, Any], new: dict[str, Any], metric: str) -> bool:
-    """Whether the intervals of a number do not overlap; False where there are none."""
-    (old_low, old_high), (new_low, new_high) = (
-        (row.get(f"{metric}_low"), row.get(f"{metric}_high")) for row in (old, new)
-    )
-    if old_low is None or old_high is None or new_low is None or new_high is None:
-        return False
-    return bool(old_high < new_low or new_high < old_low)
+def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -> MetricMove:
+    changed = int(np.count_nonzero(differences(pair.old, pair.new)))
+    outcome: Outcome
+    if changed == 0:
+        outcome = "same"
+    elif p_holm is None:
+        outcome = "not tested"
+    elif p_holm > LEVEL:
+        outcome = "not significant"
+    elif row.loss is None:
+        outcome = "moved"
+    else:
+        outcome = "worse" if pair.test.lean > 0 else "better"
 
-
-def _metric_moves(row: NumberRow, pairs: dict[str, _Paired]) -> list[MetricMove]:
-    loss = row.loss or float
-    tests: dict[str, SignedRank] = {}
-    for name, values in pairs.items():
-        kept = (each[values.counts][None] for each in (values.old, values.new))
-        old, new = (losses_of(each, loss)[0] for each in kept)
-        tests[name] = signed_rank(differences(old, new))
-    tested = [name for name, test in tests.items() if test.signed >= FEWEST]
-    corrected = holm(np.array([tests[name].p for name in tested])).tolist()
-    p_holm = dict(zip(tested, corrected, strict=True))
-    return [
-        _move(row, name, values, tests[name], p_holm.get(name)) for name, values in pairs.items()
-    ]
-
-
-def _move(
-    row: NumberRow, estimator: str, values: _Paired, test: SignedRank, p_holm: float | None
-) -> MetricMove:
-    changed = int(np.count_nonzero(differences(values.old, values.new)))
-    outcome = _outcome(test, p_holm, changed, judged=row.loss is not None)
-    left_out = int(np.count_nonzero(~values.counts))
+    left_out = int(np.count_nonzero(~pair.counts))
     fit = f" (without {words.count(left_out, 'track')} on which {ABSORBED})" if left_out else ""
-    few = f"tracks that differ: {test.signed}; {FEWEST} are needed{fit}"
+    few = f"tracks that differ: {pair.test.signed}; {FEWEST} are needed{fit}"
     return MetricMove(
         estimator,
         row.name,
         row.unit,
-        len(values.old),
+        len(pair.old),
         changed,
-        float(np.median(values.old)),
-        float(np.median(values.new)),
-        float(np.median(values.new - values.old)),
-        values.apart,
-        None if p_holm is None else test.p,
+        float(np.median(pair.old)),
+        float(np.median(pair.new)),
+        float(np.median(pair.new - pair.old)),
+        pair.apart,
+        None if p_holm is None else pair.test.p,
         p_holm,
         outcome,
         left_out,
         few if outcome == "not tested" else None,
     )
-
-
-def _outcome(test: SignedRank, p_holm: float | None, changed: int, *, judged: bool) -> Outcome:
-    if changed == 0:
-        return "same"
-    if p_holm is None:
-        return "not tested"
-    if p_holm > LEVEL:
-        return "not significant"
-    if not judged:
-        return "moved"
-    return "worse" if test.lean > 0 else "better"

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 from uuid import uuid4
 
 from smfeval import words
@@ -90,26 +91,19 @@ class RunResults:
     removed: int  # files of scans that belonged to tasks the study has no more
 
 
-def run_study(
-    plan: Plan,
-    found: StudyTasks,
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    fresh: bool = False,
-    progress: Progress = lambda done, failed, total: None,
-) -> StudyRun:
+class Labour(TypedDict, total=False):
+    """Who does the tasks of a study, and how; the keyword arguments of all functions below."""
+
+    workers: int | None  # processes of this machine (None: one per core; 1: this process)
+    scheduler: str | None  # then the workers of a Dask cluster do it
+    fresh: bool  # do again what is known
+    progress: Progress
+
+
+def run_study(plan: Plan, found: StudyTasks, **labour: Unpack[Labour]) -> StudyRun:
     """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
     tasks, gauge_notes = in_one_gauge(plan, found.tasks)
-    ran = run_tasks(
-        plan,
-        tasks,
-        found.pair_tasks,
-        workers=workers,
-        scheduler=scheduler,
-        fresh=fresh,
-        progress=progress,
-    )
+    ran = run_tasks(plan, tasks, found.pair_tasks, **labour)
     results = with_gaps(plan, ran.results, found.missing)
     write_tasks(results, plan.output)
     compared = tuple(each for each in ran.pair_results if not each.without_covariance)
@@ -126,15 +120,7 @@ def run_study(
     return StudyRun(study, ran.cached, ran.removed)
 
 
-def run_part(
-    plan: Plan,
-    found: StudyTasks,
-    part: StudyPart,
-    *,
-    workers: int | None = None,
-    fresh: bool = False,
-    progress: Progress = lambda done, failed, total: None,
-) -> PartRun:
+def run_part(plan: Plan, found: StudyTasks, part: StudyPart, **labour: Unpack[Labour]) -> PartRun:
     """Do one part of a plan's tasks and of its pairs, and leave the results in the cache.
 
     Which tasks belong to a part depends on the plan and its files alone, not on what is known.
@@ -145,15 +131,7 @@ def run_part(
         *part.of(sorted(tasks, key=_shared_track_key)),
         *part.of(sorted(found.pair_tasks, key=_shared_track_key)),
     ]
-    done = _do_all(
-        jobs,
-        _study_cache(plan),
-        workers=workers,
-        scheduler=None,
-        fresh=fresh,
-        progress=progress,
-        file=lambda each: each,
-    )
+    done = _do_all(jobs, _study_cache(plan), lambda outcome: outcome, **labour)
     total = len(tasks) + len(found.pair_tasks)
     return PartRun(part, tuple(e.result for e in done), sum(e.cached for e in done), total)
 
@@ -229,17 +207,9 @@ def run_tasks(
     plan: Plan,
     tasks: Sequence[Task],
     pair_tasks: Sequence[PairTask] = (),
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    fresh: bool = False,
-    progress: Progress = lambda done, failed, total: None,
+    **labour: Unpack[Labour],
 ) -> RunResults:
-    """Do all tasks and write the results below the plan's output folder (see `store`).
-
-    `workers` are processes of this machine (None: one per core; 1: this process); with a
-    `scheduler` the workers of a Dask cluster do it. `fresh` does again what is known.
-    """
+    """Do all tasks and write the results below the plan's output folder (see `store`)."""
     _refuse_duplicate_tasks(tasks)
     output, folder, cache = plan.output.absolute(), plan.folder.absolute(), _study_cache(plan)
 
@@ -252,15 +222,7 @@ def run_tasks(
             result = replace(result, source=words.visible(source_in_plan(result.source, folder)))
         return replace(done, result=intern_texts(result))
 
-    done = _do_all(
-        [*tasks, *pair_tasks],
-        cache,
-        workers=workers,
-        scheduler=scheduler,
-        fresh=fresh,
-        progress=progress,
-        file=file,
-    )
+    done = _do_all([*tasks, *pair_tasks], cache, file, **labour)
     results = tuple(each.result for each in done if isinstance(each.result, TaskResult))
     pairs = tuple(each.result for each in done if isinstance(each.result, PairResult))
     kept = (scans_path(output, each) for each in results if each.failure is None)
@@ -273,12 +235,12 @@ def run_tasks(
 def _do_all(
     jobs: Sequence[Task | PairTask],
     cache: Cache,
-    *,
-    workers: int | None,
-    scheduler: str | None,
-    fresh: bool,
-    progress: Progress,
     file: Callable[[TaskOutcome], TaskOutcome],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    fresh: bool = False,
+    progress: Progress = lambda done, failed, total: None,
 ) -> list[TaskOutcome]:
     """What came of all jobs, filed as they come, in the order of the jobs.
 

@@ -35,7 +35,16 @@ def forest(
         raise SeriesError("the study has no track to draw")
     for number, (name, rows) in enumerate(study.items()):
         aside = ROW_SHARE * ((number + 0.5) / len(study) - 0.5)
-        _draw_estimator(axes, name, rows, [tracks.index(row[0]) + aside for row in rows], number)
+        y = np.array([tracks.index(row[0]) + aside for row in rows])
+        value = check_positive([row[1] for row in rows], f"value of {name}")
+        low, high = (np.array([row[end] for row in rows], dtype=np.float64) for end in (2, 3))
+        known = ~(np.isnan(low) | np.isnan(high))
+        axes.hlines(y[known], low[known], high[known], color=colour(number), lw=1.0)
+        labels = escape_name(name), None
+        full, hollow = labels if known.any() else labels[::-1]
+        shown = marker_style(number) | {"ls": "none"}
+        axes.plot(value[known], y[known], **shown, label=full)
+        axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=hollow)
     axes.set_xscale("log")
     axes.axvline(1, color=HONEST_GREY, ls="--", label="if honest")
     if any(None in row for rows in study.values() for row in rows):
@@ -53,20 +62,6 @@ def forest_size_in(study: Mapping[str, Sequence[ForestRow]]) -> tuple[float, flo
     """As high as its tracks need."""
     tracks = {row[0] for rows in study.values() for row in rows}
     return COLUMN_IN, 1.0 + 0.33 * len(tracks)
-
-
-def _draw_estimator(
-    axes: Axes, name: str, rows: Sequence[ForestRow], height: Sequence[float], number: int
-) -> None:
-    value = check_positive([row[1] for row in rows], f"value of {name}")
-    known = np.array([row[2] is not None and row[3] is not None for row in rows], dtype=np.bool_)
-    low, high = (np.array([np.nan if r[i] is None else r[i] for r in rows], float) for i in (2, 3))
-    y, shown = np.array(height), marker_style(number) | {"ls": "none"}
-    axes.hlines(y[known], low[known], high[known], color=colour(number), lw=1.0)
-    labels = escape_name(name), None
-    full, hollow = labels if known.any() else labels[::-1]
-    axes.plot(value[known], y[known], **shown, label=full)
-    axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=hollow)
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
@@ -116,22 +111,6 @@ def rank_diagram(
     Two mean ranks are told apart if they differ by more than the critical difference, which is
     drawn as a measure above the line.
     """
-    rank = _check_ranks(names, mean_ranks, groups)
-    place = dict(zip(names, rank, strict=True))
-    last = max(len(names), float(np.ceil(rank.max())))
-    _draw_rank_axis(axes, last)
-    if critical_difference is not None:
-        _draw_critical_difference(axes, critical_difference)
-    depth = _draw_group_bars(axes, [[place[name] for name in group] for group in groups])
-    lowest = _draw_names(axes, place, (1.0, last), depth)
-    room = 0.1 + NAME_MARGIN * (last - 1)
-    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 1.4))
-    axes.set_axis_off()
-
-
-def _check_ranks(
-    names: Sequence[str], mean_ranks: Sequence[float], groups: Sequence[Sequence[str]]
-) -> np.ndarray:
     rank = np.asarray(mean_ranks, dtype=np.float64)
     if len(names) < 2 or len(rank) != len(names):
         raise SeriesError(f"{len(names)} names and {len(rank)} mean ranks; two or more are ranked")
@@ -140,39 +119,31 @@ def _check_ranks(
     unknown = [name for group in groups for name in group if name not in names]
     if unknown:
         raise SeriesError(f"{unknown[0]} is in a group but has no rank")
-    return rank
 
-
-def _draw_rank_axis(axes: Axes, last: float) -> None:
+    place = dict(zip(names, rank, strict=True))
+    last = max(len(names), float(np.ceil(rank.max())))
     axes.plot([1, last], [AXIS_HEIGHT, AXIS_HEIGHT], color="black", lw=0.8, solid_capstyle="butt")
     for tick in range(1, int(last) + 1):
         axes.plot([tick, tick], [AXIS_HEIGHT, AXIS_HEIGHT + 0.15], color="black", lw=0.8)
         axes.text(tick, AXIS_HEIGHT + 0.22, str(tick), ha="center", va="bottom", size=7)
 
+    if critical_difference is not None:
+        height, end = AXIS_HEIGHT + 1.0, 1 + critical_difference
+        axes.plot([1, end], [height, height], "|-", color=HONEST_GREY, lw=0.8, ms=5)
+        legend = f"critical difference {words.number(critical_difference)}"
+        axes.text(end + 0.08, height, legend, ha="left", va="center", size=7, color=HONEST_GREY)
 
-def _draw_critical_difference(axes: Axes, difference: float) -> None:
-    height = AXIS_HEIGHT + 1.0
-    axes.plot([1, 1 + difference], [height, height], "|-", color=HONEST_GREY, lw=0.8, ms=5)
-    legend = f"critical difference {words.number(difference)}"
-    axes.text(
-        1 + difference + 0.08,
-        height,
-        legend,
-        ha="left",
-        va="center",
-        size=7,
-        color=HONEST_GREY,
-    )
-
-
-def _draw_group_bars(axes: Axes, groups: Sequence[Sequence[float]]) -> float:
-    """Bars of the groups under the line; returns the height below them."""
     height = AXIS_HEIGHT - GROUP_STEP
     for group in groups:
-        ends = [min(group) - OVERHANG, max(group) + OVERHANG]
+        ranks = [place[name] for name in group]
+        ends = [min(ranks) - OVERHANG, max(ranks) + OVERHANG]
         axes.plot(ends, [height, height], color=colour(1), lw=2.5, solid_capstyle="butt")
         height -= GROUP_STEP
-    return height
+
+    lowest = _draw_names(axes, place, (1.0, last), height)
+    room = 0.1 + NAME_MARGIN * (last - 1)
+    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 1.4))
+    axes.set_axis_off()
 
 
 def _draw_names(

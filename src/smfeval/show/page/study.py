@@ -8,10 +8,9 @@ from typing import Any
 from smfeval import words
 from smfeval.compare.duels import StudySection
 from smfeval.show.page.document import Card, document, option_rows
-from smfeval.show.report import Cell, Cells, Row, plain_cell
+from smfeval.show.report import Cell, Row, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
 from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
-from smfeval.studies.plan import PlannedEstimator, PlannedTrack
 from smfeval.studies.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
@@ -58,33 +57,23 @@ def _verdict(study: Study) -> Card:
 def _tally(study: Study) -> dict[str, Any]:
     """Verdicts by estimator."""
     by_name = {
-        name: Counter(_outcome(each) for each in study.results if each.estimator == name)
-        for name in (each.name for each in study.plan.estimators)
+        planned.name: Counter(_outcome(r) for r in study.results if r.estimator == planned.name)
+        for planned in study.plan.estimators
     }
     others = {each.verdict for each in study.results if each.verdict} - {*LABELS}
     every = (*LABELS, *sorted(others), FAILED, NO_FILE)
     used = [each for each in every if any(tally[each] for tally in by_name.values())]
-    return {
-        "outcomes": [ColumnHead(each, "") for each in used],
-        "rows": [
-            (
-                Cell(name),
-                _count_cell(tally.total() - tally[NO_FILE]),
-                *(_count_cell(tally[each]) for each in used),
-            )
-            for name, tally in by_name.items()
-        ],
-    }
+    rows = []
+    for name, tally in by_name.items():
+        counts = (tally.total() - tally[NO_FILE], *(tally[each] for each in used))
+        rows.append((Cell(name), *(Cell(words.count(count), count) for count in counts)))
+    return {"outcomes": [ColumnHead(each, "") for each in used], "rows": rows}
 
 
 def _outcome(result: TaskResult) -> str:
     if result.failure is not None:
         return NO_FILE if result.is_gap else FAILED
     return result.verdict or "cannot tell"
-
-
-def _count_cell(how_often: int) -> Cell:
-    return Cell(words.count(how_often), how_often)
 
 
 def _calibration_first(study: Study) -> Study:
@@ -107,16 +96,22 @@ def _place(metric: str) -> int:
 
 def _runs(study: Study) -> dict[str, Any]:
     """Every run with its verdict and its numbers, in the units of `smfeval score`."""
-    metrics = sorted(_metrics(study), key=_place)
-    return {
-        "columns": [_head(metric) for metric in metrics],
-        "rows": [_run_row(each, metrics) for each in study.results],
-    }
+    metrics, rows = _metrics(study), []
+    for run in study.results:
+        outcome = Cell(_outcome(run), is_label=run.failure is None)
+        if run.failure is not None and not run.is_gap:
+            outcome = Cell(f"failed: {run.failure}")
+        values = {metric: number.value for metric, number in run.numbers}
+        names = Cell(run.estimator), Cell(run.group), Cell(run.track)
+        repeat = Cell(str(run.repeat + 1), run.repeat)
+        rows.append((*names, repeat, outcome, *(plain_cell(values.get(each)) for each in metrics)))
+    return {"columns": [_head(metric) for metric in metrics], "rows": rows}
 
 
 def _metrics(study: Study) -> list[str]:
-    """Metrics that any run has, in their order."""
-    return list(dict.fromkeys(metric for each in study.results for metric, _ in each.numbers))
+    """Metrics that any run has, those that answer the page's question first."""
+    found = dict.fromkeys(metric for each in study.results for metric, _ in each.numbers)
+    return sorted(found, key=_place)
 
 
 def _head(metric: str) -> ColumnHead:
@@ -126,47 +121,28 @@ def _head(metric: str) -> ColumnHead:
     return ColumnHead(shown.title, "" if shown.unit == "1" else shown.unit)
 
 
-def _run_row(result: TaskResult, metrics: Sequence[str]) -> Cells:
-    found = {metric: number.value for metric, number in result.numbers}
-    if result.failure is None:
-        outcome = Cell(_outcome(result), is_label=True)
-    else:
-        outcome = Cell(NO_FILE if result.is_gap else f"failed: {result.failure}")
-    return (
-        Cell(result.estimator),
-        Cell(result.group),
-        Cell(result.track),
-        Cell(str(result.repeat + 1), result.repeat),
-        outcome,
-        *(plain_cell(found.get(metric)) for metric in metrics),
-    )
-
-
 def _values(study: Study) -> dict[str, Any]:
     """What the script draws: per metric and estimator, the value on each track."""
-    names = [printable(each.name) for each in study.plan.estimators]
-    shown = sorted((each for each in _metrics(study) if each in NUMBERS), key=_place)
-    metrics = [_metric(each, study.results) for each in shown]
-    return {"names": names, "metrics": metrics}
-
-
-def _metric(metric: str, results: Sequence[TaskResult]) -> dict[str, Any]:
-    points = [
-        (
-            printable(each.estimator),
-            printable(f"{each.group}/{each.track}"),
-            finite_or_none(dict(each.numbers)[metric].value),
-        )
-        for each in results
-        if metric in dict(each.numbers)
-    ]
-    return {
-        "title": str(_head(metric)),
-        "log": NUMBERS[metric].decades,
-        "points": [each for each in points if each[2] is not None],
-        "left": sum(each[2] is None for each in points),
-        "honest": {"k": 1.0, "coverage_90": 0.9}.get(metric),
-    }
+    metrics = []
+    for metric in (each for each in _metrics(study) if each in NUMBERS):
+        points = [
+            (
+                printable(each.estimator),
+                printable(f"{each.group}/{each.track}"),
+                finite_or_none(dict(each.numbers)[metric].value),
+            )
+            for each in study.results
+            if metric in dict(each.numbers)
+        ]
+        drawn = {
+            "title": str(_head(metric)),
+            "log": NUMBERS[metric].decades,
+            "points": [each for each in points if each[2] is not None],
+            "left": sum(each[2] is None for each in points),
+            "honest": {"k": 1.0, "coverage_90": 0.9}.get(metric),
+        }
+        metrics.append(drawn)
+    return {"names": [printable(each.name) for each in study.plan.estimators], "metrics": metrics}
 
 
 def _conventions(study: Study) -> Iterator[Row]:
@@ -175,25 +151,20 @@ def _conventions(study: Study) -> Iterator[Row]:
     yield Row("rules", ", ".join(study.plan.options.rules))
     yield Row("diverged", f"mean error above {words.length(study.plan.diverged_m)}")
     for each in study.plan.estimators:
-        yield Row("estimators", f"{each.name} ({each.role}): {_estimator(each)}")
-    for text in dict.fromkeys(_reference(each) for each in study.plan.tracks):
-        yield Row("references", text)
-
-
-def _estimator(planned: PlannedEstimator) -> str:
-    declared = {
-        **dict(planned.reading),
-        "extrinsic": planned.extrinsic,
-        "reference": planned.reference,
-        "body of that reference": planned.reference_body,
-        "extrinsic for pairs": planned.pair_extrinsic,
-    }
-    return _format_options(declared) or "as its files declare"
-
-
-def _reference(planned: PlannedTrack) -> str:
-    declared = _format_options({"body": planned.body, **dict(planned.reading)})
-    return f"group {planned.group}: {declared or 'as their files declare'}"
+        own = {
+            **dict(each.reading),
+            "extrinsic": each.extrinsic,
+            "reference": each.reference,
+            "body of that reference": each.reference_body,
+            "extrinsic for pairs": each.pair_extrinsic,
+        }
+        declared = _format_options(own) or "as its files declare"
+        yield Row("estimators", f"{each.name} ({each.role}): {declared}")
+    references: dict[str, None] = {}
+    for track in study.plan.tracks:
+        declared = _format_options({"body": track.body, **dict(track.reading)})
+        references[f"group {track.group}: {declared or 'as their files declare'}"] = None
+    yield from (Row("references", text) for text in references)
 
 
 def _format_options(options: dict[str, object]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from smfeval import words
 from smfeval.compare.duels import FEWEST, LEVEL
 from smfeval.show.study.markdown import escape_markdown
-from smfeval.studies.diff import MetricMove, Run, StudyDiff, VerdictMove
+from smfeval.studies.diff import MetricMove, Run, StudyDiff
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 
@@ -41,21 +41,18 @@ def markdown(diff: StudyDiff, *, verbose: bool = False) -> str:
 
 def summary(diff: StudyDiff) -> str:
     """One line: how much is worse, how much better, and what is lost."""
-    runs = words.count_of(diff.same_runs, diff.shared_runs, "run")
-    lost = [
-        *([f"{words.count(len(diff.failed), 'run')} failed"] if diff.failed else []),
-        *([f"{words.count(len(diff.missing), 'run')} missing"] if diff.missing else []),
-    ]
-    found = [
+    parts = [
         f"{words.count(len(diff.worse))} worse",
         f"{words.count(len(diff.better))} better",
         f"{words.count(len(diff.verdicts), 'verdict')} changed",
-        *lost,
+        *([f"{words.count(len(diff.failed), 'run')} failed"] if diff.failed else []),
+        *([f"{words.count(len(diff.missing), 'run')} missing"] if diff.missing else []),
     ]
     return (
-        f"{diff.old} -> {diff.new}: {', '.join(found)}; "
+        f"{diff.old} -> {diff.new}: {', '.join(parts)}; "
         f"{words.count(len(diff.estimators), 'estimator')} on {words.count(diff.tracks, 'track')}, "
-        f"{runs} on the same files, options and code"
+        f"{words.count_of(diff.same_runs, diff.shared_runs, 'run')} on the same files, options and "
+        "code"
     )
 
 
@@ -66,46 +63,43 @@ def _shown(diff: StudyDiff, *, verbose: bool) -> list[MetricMove]:
 
 
 def _lines(diff: StudyDiff, shown: Sequence[MetricMove]) -> list[str]:
-    """What is said below the table."""
-    hidden = [each for each in diff.moves if each not in shown and each.changed]
-    return [
-        *_hidden_lines(hidden),
-        *_listed("verdict", [_verdict_words(each) for each in diff.verdicts]),
-        *_listed("failed", [f"{_run_words(run)}: {why}" for run, why in diff.failed]),
-        *_listed("missing", [_run_words(run) for run in diff.missing]),
-        *_listed("new", [_run_words(run) for run in diff.added]),
-        f"note: {TEST_NOTE}",
-    ]
+    """What is said below the table: numbers that are not in it, verdicts and lists of runs."""
+    lists = {
+        "verdict": [f"{_run_words(v.run)}: {v.old} -> {v.new}" for v in diff.verdicts],
+        "failed": [f"{_run_words(run)}: {why}" for run, why in diff.failed],
+        "missing": [_run_words(run) for run in diff.missing],
+        "new": [_run_words(run) for run in diff.added],
+    }
+    lines = _hidden_lines([m for m in diff.moves if m not in shown and m.changed])
+    for label, listed in lists.items():
+        lines += [f"{label}: {each}" for each in listed[:MOST_RUNS]]
+        if len(listed) > MOST_RUNS:
+            lines.append(f"{label}: {words.count(len(listed) - MOST_RUNS)} more")
+    return [*lines, f"note: {TEST_NOTE}"]
 
 
 def _hidden_lines(hidden: Sequence[MetricMove]) -> list[str]:
     """Counts of the numbers that are not in the table, by what came of them."""
-    significant = [each for each in hidden if each.is_significant]
+    significant = sum(each.is_significant for each in hidden)
     untested = [each for each in hidden if each.outcome == "not tested"]
-    rest = len(hidden) - len(significant) - len(untested)
+    rest = len(hidden) - significant - len(untested)
+    counts = []
+    if significant:
+        counts.append(f"{significant} further numbers moved significantly")
+    if rest:
+        counts.append(f"{rest} moved, not significantly")
+    if untested:
+        counts.append(f"{len(untested)} moved and were not tested ({untested[0].reason})")
+    lines = [f"more (-v): {'; '.join(counts)}"] if counts else []
+
     apart = [each for each in hidden if each.apart and not each.is_significant]
-    lines = [
-        *([f"{len(significant)} further numbers moved significantly"] if significant else []),
-        *([f"{rest} moved, not significantly"] if rest else []),
-        *(
-            [f"{len(untested)} moved and were not tested ({untested[0].reason})"]
-            if untested
-            else []
-        ),
-    ]
-    told = [f"more (-v): {'; '.join(lines)}"] if lines else []
     if apart:
         which = f"{NUMBERS[apart[0].metric].heading} of {words.visible(apart[0].estimator)}"
-        told.append(
+        lines.append(
             f"of these, {len(apart)} have intervals that do not overlap on some track: {which}"
             f"{' and others' if len(apart) > 1 else ''}"
         )
-    return told
-
-
-def _listed(label: str, lines: Sequence[str]) -> list[str]:
-    more = [f"{label}: {words.count(len(lines) - MOST_RUNS)} more"]
-    return [*(f"{label}: {each}" for each in lines[:MOST_RUNS]), *more * (len(lines) > MOST_RUNS)]
+    return lines
 
 
 def _cells(move: MetricMove) -> tuple[str, ...]:
@@ -128,12 +122,9 @@ def _run_words(run: Run) -> str:
     return words.visible(f"{estimator}, {group}/{track}{f', run {repeat + 1}' if repeat else ''}")
 
 
-def _verdict_words(move: VerdictMove) -> str:
-    return f"{_run_words(move.run)}: {move.old} -> {move.new}"
-
-
 def document(diff: StudyDiff) -> dict[str, Any]:
     """Every number of the comparison."""
+    numbers = ("old", "new", "difference")
     return {
         "schema": SCHEMA,
         "old": {"folder": diff.old, "runs": diff.old_runs},
@@ -143,7 +134,10 @@ def document(diff: StudyDiff) -> dict[str, Any]:
         "tracks": diff.tracks,
         "estimators": list(diff.estimators),
         "level": LEVEL,
-        "moves": [_move_document(each) for each in diff.moves],
+        "moves": [
+            asdict(each) | {name: finite_or_none(getattr(each, name)) for name in numbers}
+            for each in diff.moves
+        ],
         "verdicts": [
             _run_document(each.run) | {"old": each.old, "new": each.new} for each in diff.verdicts
         ],
@@ -151,11 +145,6 @@ def document(diff: StudyDiff) -> dict[str, Any]:
         "missing": [_run_document(run) for run in diff.missing],
         "added": [_run_document(run) for run in diff.added],
     }
-
-
-def _move_document(move: MetricMove) -> dict[str, Any]:
-    numbers = ("old", "new", "difference")
-    return asdict(move) | {name: finite_or_none(getattr(move, name)) for name in numbers}
 
 
 def _run_document(run: Run) -> dict[str, Any]:

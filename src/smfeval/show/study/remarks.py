@@ -7,7 +7,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.duels import FEWEST, Column, Duel, MetricCell, Ranks, StudySection
+from smfeval.compare.duels import FEWEST, Column, MetricCell, Ranks, StudySection
 from smfeval.show.report import Row
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
@@ -120,24 +120,21 @@ def verdict_lines(section: StudySection) -> RemarkTexts:
 def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
     """Duels that the test did not decide, and why; those of one reason together.
 
-    A contender that was not tested while others were has a footnote instead.
+    A contender that was not tested while others were has a footnote instead. Who leads without a
+    test has no name.
     """
     found = []
     for column in columns:
         others: dict[tuple[str, str], list[str]] = {}
         for duel in column.duels:
             if duel.reason is not None and duel.is_tested == column.is_tested:
-                others.setdefault((_opponent(duel), duel.reason), []).append(duel.other)
+                against = f"{duel.best} against " if duel.is_tested else ""
+                others.setdefault((against, duel.reason), []).append(duel.other)
         found += [
-            (column.metric, f"{opponent}{words.join(names)}: {reason}")
-            for (opponent, reason), names in others.items()
+            (column.metric, f"{against}{words.join(names)}: {reason}")
+            for (against, reason), names in others.items()
         ]
     return found
-
-
-def _opponent(duel: Duel) -> str:
-    """'A against '; who leads without a test has no name."""
-    return f"{duel.best} against " if duel.is_tested else ""
 
 
 def unmarked_reasons(columns: Iterable[Column]) -> RemarkTexts:
@@ -310,17 +307,16 @@ def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:
     median = cell_number(cell)
     if cell is None or median is None:
         return (NO_VALUE,)
-    of_tracks = f"{len(cell.values)} of {words.count(tracks, 'track')}"
-    fewer = None if len(cell.values) == tracks else of_tracks
-    return tuple(said for said in (fewer, median.reason, cell.untested, _left_out(cell)) if said)
-
-
-def _left_out(cell: MetricCell) -> str | None:
-    """'A is left out of tests and marks on 8 of 8 tracks: the fit can absorb what is claimed'."""
-    if not cell.left_out:
-        return None
-    tracks = words.count_of(len(cell.left_out), len(cell.values), "track")
-    return f"{cell.estimator} is left out of tests and marks on {tracks}: {cell.why_left_out}"
+    said = []
+    if len(cell.values) != tracks:
+        said.append(f"{len(cell.values)} of {words.count(tracks, 'track')}")
+    said += [reason for reason in (median.reason, cell.untested) if reason]
+    if cell.left_out:
+        absorbed = words.count_of(len(cell.left_out), len(cell.values), "track")
+        said.append(
+            f"{cell.estimator} is left out of tests and marks on {absorbed}: {cell.why_left_out}"
+        )
+    return tuple(said)
 
 
 def cell_number(cell: MetricCell | None) -> Number | None:
