@@ -77,4 +77,12 @@ class SeriesError(SmfevalError):
 
 
 class OptionError(SmfevalError):
-    """An option that does not fit the job, or that would be silently ignored."""
+    """An option that does not fit the job, or that would be silently ignored.
+
+    `keyword` is the argument that asks for it all the same; the rim names its flag instead.
+    """
+
+    def __init__(self, reason: str, *, remedy: Remedy | None = None, keyword: str | None = None):
+        self.reason, self.keyword = reason, keyword
+        asked = "" if keyword is None else f"; it has to be asked for ({keyword})"
+        super().__init__(f"{reason}{asked}", remedy=remedy)

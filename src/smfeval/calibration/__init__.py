@@ -53,10 +53,7 @@ __all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
 FEWEST_TRACKS = 2  # to learn from; one says nothing about another
 FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
 FEWEST_SCANS = 50  # of a track that is cut into parts
-ONE_TRACK = (
-    "one track to learn from{besides} says nothing about another; it has to be asked for "
-    "(force_one)"
-)
+ONE_TRACK = "one track to learn from{besides} says nothing about another"
 WIDE_SPREAD = 4.0  # ratio of the largest to the smallest k of tracks from which on one is told of
 
 Pair = tuple[AnyTrack, AnyTrack]  # estimate and reference
@@ -189,7 +186,7 @@ def _refuse_few(train: int, on: int, *, force_one: bool, regions: float | None) 
     if not train:
         raise OptionError("there is no track to learn from")
     if train < FEWEST_TRACKS and not force_one:
-        raise OptionError(ONE_TRACK.format(besides=""))
+        raise OptionError(ONE_TRACK.format(besides=""), keyword="force_one")
     if regions is not None:
         check_tracks(regions, train + on)
 
@@ -247,7 +244,7 @@ def _choose_parts(
         besides = f" ({words.count(len(lost), 'other')} lost)" if lost else ""
         if len(usable) > 1:
             besides = f" ({words.count(len(usable), 'run')} on one recording)"
-        raise OptionError(ONE_TRACK.format(besides=besides))
+        raise OptionError(ONE_TRACK.format(besides=besides), keyword="force_one")
     if tests:
         return parts, TESTS, lost
     if several:

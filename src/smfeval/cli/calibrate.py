@@ -1,8 +1,6 @@
 """`smfeval calibrate TRAIN... --ref REF [--on TEST...]`: what should I publish, then?"""
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 
@@ -10,14 +8,12 @@ from smfeval import words
 from smfeval.cli.flags import given_files, keywords, read_keywords
 from smfeval.cli.outputs import check_outputs
 from smfeval.cli.progress import progress
-from smfeval.errors import OptionError, SmfevalError
+from smfeval.errors import OptionError
 from smfeval.io import read, write
 from smfeval.io.documents import check_correction_name, read_telemetry_columns, write_correction
 from smfeval.show import calibration as show
 from smfeval.show.render import json_text
 from smfeval.verbs import calibrate, files_read
-
-FORCE_ONE = "it has to be asked for (force_one)"
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -38,7 +34,7 @@ def run(chosen: argparse.Namespace) -> int:
     check_outputs(outputs, inputs=inputs, force=chosen.force)
 
     sources = list(zip(estimates, references, strict=True))
-    with progress("calibrating"), _naming_the_flag():
+    with progress("calibrating"):
         result = calibrate(
             sources[: len(train)],
             sources[len(train) :],
@@ -67,18 +63,6 @@ def run(chosen: argparse.Namespace) -> int:
     else:
         print(show.report(result, verbose=chosen.verbose), end="")
     return 0
-
-
-@contextmanager
-def _naming_the_flag() -> Iterator[None]:
-    """Within the block, the refusal to learn from one track names the flag that allows it."""
-    try:
-        yield
-    except SmfevalError as error:
-        error.args = tuple(
-            str(part).replace(FORCE_ONE, "--force-one does it all the same") for part in error.args
-        )
-        raise
 
 
 def expand_patterns(sources: list[str]) -> list[str]:

@@ -204,6 +204,10 @@ def run_verb(verb: str, arguments: list[str]) -> int:
 
 def error_sentence(error: "SmfevalError") -> str:
     """What is wrong, and the flag that would let it pass."""
+    from smfeval.errors import OptionError  # noqa: PLC0415  --help starts in a blink
+
+    if isinstance(error, OptionError) and error.keyword is not None:
+        return f"{error.reason}; --{error.keyword.replace('_', '-')} does it all the same"
     return f"{error} ({REMEDIES[error.remedy]})" if error.remedy else str(error)
 
 

@@ -327,7 +327,7 @@ class InnovationWatcher:
             detector = self.detectors.get(name)
             if detector is None:
                 alarms_share = self.false_alarms * sensor_share(len(self.detectors) + 1)
-                gate = self.gates.get(name.rpartition(" (")[0], self.gates.get(""))
+                gate = self.gates.get(rows.sensor, self.gates.get(""))
                 detector = EDetector(table.dimension, false_alarms=alarms_share, gate=gate)
             used = np.flatnonzero(table.accepted)
             beyond = detector.gate is not None and (table.nis[used] > detector.gate).any()

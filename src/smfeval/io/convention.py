@@ -175,6 +175,7 @@ class SettledConvention:
     order: Order
     words: str
     notes: tuple[str, ...]
+    assumed: bool  # in part: neither options nor file nor format tell
 
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
         """Covariance as smfeval keeps it: right perturbation, translation first."""
@@ -232,7 +233,8 @@ def settle_convention(
     convention = CONVENTIONS[name.value]
     told = f"{convention.words} ({name.decided_by}); {order.value} ({order.decided_by})"
     notes = tuple(choice.note for choice in (name, order) if choice.note)
-    return SettledConvention(convention, order.value, told, notes)
+    assumed = "assumed" in (name.decided_by, order.decided_by)
+    return SettledConvention(convention, order.value, told, notes, assumed)
 
 
 def track_of_arrays(
@@ -262,11 +264,12 @@ def track_of_arrays(
     settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))
     if rotation is None:
         covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
-        convention = "position only, in world axes"
+        convention, assumed = "position only, in world axes", False
     else:
-        covariance, convention = settled.to_right(covariance, (position, rotation)), settled.words
+        covariance = settled.to_right(covariance, (position, rotation))
+        convention, assumed = settled.words, settled.assumed
     notes = provenance.notes + settled.notes
-    provenance = replace(provenance, convention=convention, notes=notes)
+    provenance = replace(provenance, convention=convention, notes=notes, convention_assumed=assumed)
     return GaussianTrack(stamp, position, turn, covariance, provenance=provenance, **shared)
 
 

@@ -50,6 +50,7 @@ MOST_SENSORS = 1000  # of one table; more are numbers mistaken for names
 class SensorRows:
     """Rows of one sensor, and their places among all rows of a chunk."""
 
+    sensor: str  # without its size
     row: Ints
     innovations: SensorInnovations
 
@@ -110,7 +111,8 @@ def split_sensors(name: str, frame: pl.DataFrame, *, sized: bool = False) -> lis
     for (sensor, d), split in zip(kinds.iter_rows(), several, strict=True):
         part = sizes.filter((pl.col("sensor") == sensor) & (pl.col("d") == d))
         title = f"{sensor} ({d})" if split or sized else sensor
-        found.append(SensorRows(part["row"].to_numpy(), _sensor_table(name, title, d, part)))
+        table = _sensor_table(name, title, d, part)
+        found.append(SensorRows(sensor, part["row"].to_numpy(), table))
     return found
 
 

@@ -374,7 +374,12 @@ def track_of_rows(
     notes = numbers.notes + more.pop("notes", ()) + (settled.notes if settled else ())
     about = more.pop("about", About())
     provenance = Provenance(
-        numbers.name, kind, settled.words if settled else None, notes=notes, **more
+        numbers.name,
+        kind,
+        settled.words if settled else None,
+        notes=notes,
+        convention_assumed=settled is not None and settled.assumed,
+        **more,
     )
     make = Track if covariance is None else GaussianTrack
     return make(*arrays, about=about, provenance=provenance, intake=options.intake(where))

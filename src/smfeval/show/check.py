@@ -149,7 +149,7 @@ def reasons_for_doubt(examination: "Examination") -> list[str]:
     reasons = list(map(doubt_text, examination.doubts))
     reasons += map(_dropped_text, track.provenance.dropped)
     reasons += track.provenance.notes
-    if "(assumed)" in (track.provenance.convention or ""):
+    if track.provenance.convention_assumed:
         reasons.append(f"the covariance convention is assumed: {track.provenance.convention}")
     if examination.health is not None and examination.scorable.axes is None:
         reasons.append(last_line(examination))

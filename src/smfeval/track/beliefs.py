@@ -39,6 +39,7 @@ class Provenance:
     dropped: tuple[DroppedRows, ...] = ()
     notes: tuple[str, ...] = ()  # what a careful reader should know: a strict check refuses it
     remarks: tuple[str, ...] = ()  # what is merely worth knowing
+    convention_assumed: bool = False  # in part: nobody declared it
 
     def __post_init__(self) -> None:
         """Words are kept as a terminal may show them, whatever a file is called."""

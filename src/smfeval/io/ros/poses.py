@@ -179,18 +179,20 @@ def _track(
 ) -> Track:
     """The poses, or the beliefs where the covariance's convention is settled."""
     arrays: list[Any] = [rows.stamp, rows.position, rows.rotation]
-    notes, convention = rows.notes, None
+    notes, convention, assumed = rows.notes, None, False
     if rows.covariance is not None and settled is not None:
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
             right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
             skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
         arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
         notes += health_notes(rows.covariance) + settled.notes
-        convention = settled.words
+        convention, assumed = settled.words, settled.assumed
     return (Track if convention is None else GaussianTrack)(
         *arrays,
         about=rows.about,
-        provenance=Provenance(rows.name, rows.format, convention, rows.dropped, notes),
+        provenance=Provenance(
+            rows.name, rows.format, convention, rows.dropped, notes, convention_assumed=assumed
+        ),
         intake=options.intake(rows.where),
     )
 
