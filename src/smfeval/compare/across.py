@@ -76,14 +76,13 @@ def metric_column(
     out = np.zeros_like(present) if left_out is None else left_out.copy()
     out[~np.array(entrants.competes, dtype=np.bool_)] = False
     fought, ranked = tuple[Duel, ...](), None
-    best, untested = marks_of(fought)
     if loss is None or not len(competing):
         out[:] = False
     else:
         names = tuple(entrants.names[row] for row in competing)
         losses = losses_of(np.where(out, np.nan, values)[competing], loss)
         fought, ranked = duels(names, losses), ranks(names, losses)
-        best, untested = marks_of(fought)
+    best, untested = marks_of(fought)
 
     # Who fails on hard tracks has a lower median over its own tracks than over those of all.
     shared = shared_tracks(values[competing] if len(competing) else values)

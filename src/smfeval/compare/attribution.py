@@ -240,7 +240,8 @@ def place_tracks(
     if kind not in UNFITTED:
         sizes = [fit(t).position_covariance for fit, t in zip(fits, matched, strict=True)]
         weight = information(np.mean(sizes, axis=0))
-        fits = [_refit(fit, t, first, weight) for fit, t in zip(fits, matched, strict=True)]
+        for _ in range(REFITS):
+            fits = [_refit(fit, t, first, weight) for fit, t in zip(fits, matched, strict=True)]
     placed = [fit(track) for fit, track in zip(fits, matched, strict=True)]
     claims = [
         aligned_claim(track, joint, fit, weight)
@@ -268,13 +269,12 @@ def _common_scans(tracks: Sequence[GaussianTrack], options: Options) -> list[Gau
 def _refit(
     alignment: Alignment, track: GaussianTrack, first: GaussianTrack, weight: Floats
 ) -> Alignment:
-    """The alignment of a track to the first under given weights."""
-    for _ in range(REFITS):
-        position = alignment.aligned_position(track.position)
-        fit = fit_weights(alignment.kind, position, weight=weight)  # type: ignore[arg-type]
-        step = fitted_freedoms(fit, position, first.position - position)
-        alignment = moved_alignment(alignment, fit, step)
-    return alignment
+    """A step of Gauss and Newton to the alignment of a track to the first under given weights."""
+    position = alignment.aligned_position(track.position)
+    fit = fit_weights(alignment.kind, position, weight=weight)  # type: ignore[arg-type]
+    return moved_alignment(
+        alignment, fit, fitted_freedoms(fit, position, first.position - position)
+    )
 
 
 # What is compared: scans, or displacements over windows
@@ -331,35 +331,30 @@ def three_cornered_hat(
 
     `level` is that of the interval whose low end is the bound.
     """
-    name, value, claimed = errors.names[i], errors.value, errors.claimed
-    others = [j for j in members if j != i]
-    d, trace = value.shape[2], np.einsum("inaa->in", claimed)
-    reported_m = float(np.sqrt(np.median(np.trace(claimed[i], axis1=1, axis2=2)) / d))
+    name, own, others = errors.names[i], errors.claimed[i], [j for j in members if j != i]
+    reported_m = float(np.sqrt(np.median(np.trace(own, axis1=1, axis2=2)) / own.shape[-1]))
     if len(members) < FEWEST:
         return _no_k(name, reported_m, "one of three is lost, and two tell only their sum")
-    if normal.is_singular(claimed[i]).any():
+    if normal.is_singular(own).any():
         return _no_k(name, reported_m, "its own covariance is singular on the axes")
 
-    wider = {j: 1 + trace[j] / trace[i] for j in others}
-    squares = {j: normal.nees(value[i] - value[j], claimed[i]) / d for j in others}
-    weight, total = np.zeros((2, value.shape[1]))
-    for j, k in combinations(others, 2):
-        between = normal.nees(value[j] - value[k], claimed[i]) / d
-        # (1 + S_j/S_i)(1 + S_k/S_i) + 1: variance of the term times d, by the claims of all three
-        precision = d / (wider[j] * wider[k] + 1)
-        weight += precision
-        total += precision * 0.5 * (squares[j] + squares[k] - between)
-    mean = float(total.sum() / weight.sum())
-    series = mean + (total - mean * weight) / weight.mean()  # its mean is k, scan by scan
+    series, unshared, weight = _hat_series(i, others, errors)
     found, bound = intervals.of(series, "mean", "1"), None
     if intervals.method is not None:
         bound = replace(intervals, level=level).of(series, "mean", "1").low
     sure = bound is not None and bound > 1
-    reason = None if lost or sure else _why_not(len(series), found, float(weight.sum()))
-    if reason is not None:
-        return _no_k(name, reported_m, reason)
+    if not (lost or sure):
+        if found.value <= 0 or (found.low is not None and found.low <= 0):
+            reason = (
+                "its errors cannot be told from none: those of others are shared, or far larger"
+            )
+            return _no_k(name, reported_m, reason)
+        if np.sqrt(len(series) / (found.n_effective or len(series)) / weight) > LARGEST_ERROR:
+            reason = (
+                "the others are too unsure, or too few scans are independent, to see its errors"
+            )
+            return _no_k(name, reported_m, reason)
 
-    unshared = min(_unshared(squares[j], wider[j], claimed[i], claimed[j]) for j in others)
     low, high = (None if end is None else max(end, 0.0) for end in (found.low, found.high))
     return EstimatorAttribution(
         name,
@@ -373,26 +368,37 @@ def three_cornered_hat(
     )
 
 
-def _unshared(square: Floats, wider: Floats, own: Floats, other: Floats) -> float:
-    """(D_ij - S_j) / R_i, scans weighted by what i and j claim."""
-    weight = wider**-2
-    theirs = np.einsum("nii->n", np.linalg.solve(own, other)) / own.shape[1]
-    return float(np.sum(weight * (square - theirs)) / np.sum(weight))
+def _hat_series(i: int, others: list[int], errors: CommonErrors) -> tuple[Floats, float, float]:
+    """A series whose mean is k_i, the least (D_ij - S_j) / R_i, and the sum of the weights. (n,).
+
+    The latter weighs scans by what i and j claim.
+    """
+    value, claimed = errors.value, errors.claimed
+    own, d, trace = claimed[i], value.shape[2], np.einsum("inaa->in", claimed)
+    wider = {j: 1 + trace[j] / trace[i] for j in others}
+    squares = {j: normal.nees(value[i] - value[j], own) / d for j in others}
+
+    weight, total = np.zeros((2, value.shape[1]))
+    for j, k in combinations(others, 2):
+        between = normal.nees(value[j] - value[k], own) / d
+        # (1 + S_j/S_i)(1 + S_k/S_i) + 1: variance of the term times d, by the claims of all three
+        precision = d / (wider[j] * wider[k] + 1)
+        weight += precision
+        total += precision * 0.5 * (squares[j] + squares[k] - between)
+    mean = float(total.sum() / weight.sum())
+    series = mean + (total - mean * weight) / weight.mean()
+
+    unshared = []
+    for j in others:
+        theirs = np.einsum("nii->n", np.linalg.solve(own, claimed[j])) / d
+        counts = wider[j] ** -2
+        unshared.append(float(np.sum(counts * (squares[j] - theirs)) / np.sum(counts)))
+    return series, min(unshared), float(weight.sum())
 
 
 def _no_k(name: str, reported_m: float, reason: str) -> EstimatorAttribution:
     none = Number(float("nan"), "1", reason=reason)
     return EstimatorAttribution(name, "not identifiable", None, reported_m, none, None, None)
-
-
-def _why_not(scans: int, k: Number, information_sum: float) -> str | None:
-    """Why the differences say nothing of one; None where they do."""
-    if k.value <= 0 or (k.low is not None and k.low <= 0):
-        return "its errors cannot be told from none: those of others are shared, or far larger"
-    error = np.sqrt(scans / (k.n_effective or float(scans)) / information_sum)
-    if error > LARGEST_ERROR:
-        return "the others are too unsure, or too few scans are independent, to see its errors"
-    return None
 
 
 @dataclass(frozen=True, repr=False)

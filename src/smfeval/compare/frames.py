@@ -111,6 +111,7 @@ class MatchedBeliefs:
     pairs: Pairs
     kind: AlignmentKind
     names: tuple[str, str]
+    has_particles: bool  # in one of the two
     notes: tuple[str, ...]
 
     def under(self, alignment: Alignment) -> MatchedTracks:
@@ -134,5 +135,6 @@ def match_beliefs(
         pairs=pairs,
         kind=kind,
         names=names,
+        has_particles=isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack),
         notes=first_notes + second_notes + body_notes + gauge_notes,
     )

@@ -26,17 +26,16 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import fit_alignment
 from smfeval.associate import match_reference, nearest, without_covariance
-from smfeval.compare.frames import agree_on_body
+from smfeval.compare.frames import MatchedBeliefs, agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
 from smfeval.errors import PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats
 from smfeval.maths.dependence import wanders
 from smfeval.options import Options
-from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.track import AnyTrack, ParticleTrack
 
 FEWEST = 10  # common scans: nine second moments are estimated
 REFUTED = 0.05  # of moves in time
@@ -107,18 +106,12 @@ def count_hypothesis(
     return HypothesisCount(pair, len(factors), len(factors.keys() & p.keys()), refuted, opposed)
 
 
-def check_hypothesis(
-    met: tuple[GaussianTrack, GaussianTrack],
-    reference: AnyTrack,
-    kind: AlignmentKind,
-    options: Options,
-) -> Hypothesis:
+def check_hypothesis(met: MatchedBeliefs, reference: AnyTrack, options: Options) -> Hypothesis:
     """Errors of matched tracks against the reference, each aligned to it by the same gauge."""
     if isinstance(reference, ParticleTrack):
         raise PairingError("the reference is a set of particles; poses are needed")
-    agree_on_body([*met, reference])
-    b = met[1]
-    common = nearest(b.stamp, reference.stamp, tolerance_s=options.tolerance_s)
+    agree_on_body([met.a, met.b, reference])
+    common = nearest(met.b.stamp, reference.stamp, tolerance_s=options.tolerance_s)
     if len(common) < FEWEST:
         raise PairingError(
             f"{len(common)} scans of the pair meet the reference; {FEWEST} are needed to check "
@@ -126,9 +119,9 @@ def check_hypothesis(
         )
     truth, common = match_reference(without_covariance(reference), common, options)
     errors = []
-    for track in met:
+    for track in (met.a, met.b):
         matched = track[common.estimate]
-        alignment, _ = fit_alignment(matched, truth, kind, options.fit_on)
+        alignment, _ = fit_alignment(matched, truth, met.kind, options.fit_on)
         errors.append(options.space.residuals(alignment(matched), truth))
     return dependence(*errors)
 

@@ -68,7 +68,6 @@ class Pair:
     pairs: Pairs
     alignment: Alignment
     scored: ScoredScans
-    nees_median: Number
     k: Number
     k_paper: float | None  # of the paper: under S_A + S_B after an unweighted fit of SE(3)
     difference: Difference
@@ -86,6 +85,11 @@ class Pair:
 
     def __repr__(self) -> str:
         return self.claim.sentence
+
+    @cached_property
+    def nees_median(self) -> Number:
+        """Median NEES of the difference."""
+        return self.intervals.of(self.scored.series["nees"], "median", "1")
 
     @cached_property
     def log(self) -> Number:
@@ -143,51 +147,38 @@ def compare_pair(
     counts = particle_counts(a, b).at(met.pairs.estimate, met.pairs.reference)
     kept = counts.at(scored.kept_scans, scored.kept_scans)
 
-    nees, honest = scored.series["nees"], kept.honest_median(scored.residuals)
-    k = options.intervals.of(nees / honest, "median", "1")
+    honest = kept.honest_median(scored.residuals)
+    k = options.intervals.of(scored.series["nees"] / honest, "median", "1")
+
     facts = _facts(met, scored, k)
-    particles = isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack)
-    judged = _judged(met, difference, None if particles else _pose_space(difference), options)
+    judged = _judged(met, difference, options)
     fit = None if facts.same else judged.pose_fit
     body = None if fit is None else fit.values
-    if {"body", "clock"} <= set(options.exact):
-        motion = compare_motion(difference, options.space)
-    else:
-        motion = compare_motion(difference, options.space, judged.motion, body)
-
+    exact = {"body", "clock"} <= set(options.exact)
+    motion = compare_motion(difference, options.space, *(() if exact else (judged.motion, body)))
     doubts = doubts_beside(a, b, met.under(difference.alignment))
     claim = _judge(judged, facts, motion, (a, b), float(np.median(honest)))
-    gauges: tuple[GaugeRow, ...] = ()
-    clock: tuple[PairClockRow, ...] = ()
-    if sweeps:
-        gauges = gauge_sweep(met.a, met.b, met.kind, options, joints=joints, counts=counts)
-        clock = clock_sweep(met.whole[0], difference, met.pairs.estimate, options, counts=counts)
-    notes = met.notes
-    if scored.singular:
-        singular = "scans left out because the summed covariance is singular"
-        notes += (f"{singular}: {scored.singular}",)
+    singular = f"scans left out because the summed covariance is singular: {scored.singular}"
+    left_out = (singular,) if scored.singular else ()
     return Pair(
         a=name_of(a),
         b=name_of(b),
         pairs=met.pairs,
         alignment=difference.alignment,
         scored=scored,
-        nees_median=options.intervals.of(nees, "median", "1"),
         k=k,
         k_paper=paper_inflation(met.a, met.b, options),
         difference=difference,
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
         spaces=_spaces(judged, facts, doubts),
-        gauges=gauges,
-        clock=clock,
-        hypothesis=None
-        if reference is None
-        else check_hypothesis((met.a, met.b), reference, met.kind, options),
+        gauges=gauge_sweep(met, joints, options, counts=counts) if sweeps else (),
+        clock=clock_sweep(met, difference, options, counts=counts) if sweeps else (),
+        hypothesis=None if reference is None else check_hypothesis(met, reference, options),
         claim=claim.after_doubt(explanation(doubts)),
         body=body,
         doubts=doubts,
-        notes=notes,
+        notes=met.notes + left_out,
         intervals=options.intervals,
     )
 
@@ -225,9 +216,7 @@ def paper_inflation(a: GaussianTrack, b: GaussianTrack, options: Options) -> flo
 # The verdict
 
 
-def _judged(
-    met: MatchedBeliefs, found: Difference, space: PoseSpace | None, options: Options
-) -> JudgedTracks:
+def _judged(met: MatchedBeliefs, found: Difference, options: Options) -> JudgedTracks:
     """The two as the judge sees an estimate and its reference; the former has the body."""
     own, other = (0, 1) if found.a.about.oriented or not found.b.about.oriented else (1, 0)
     whole, scans = met.whole[own], (met.pairs.estimate, met.pairs.reference)[own]
@@ -239,7 +228,7 @@ def _judged(
         found.left,
         "se3" if met.kind == "first-pose" else met.kind,
         options,
-        pose_space=space,
+        pose_space=None if met.has_particles else _pose_space(found),
     )
 
 

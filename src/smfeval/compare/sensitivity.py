@@ -4,16 +4,15 @@ An alignment with fewer freedoms than the tracks leave open charges the open gau
 so its k_pair proves nothing; one with as many or more takes mean squared difference away.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import choose_alignment
-from smfeval.align.joint import UNKNOWN, Joint
-from smfeval.compare.difference import Difference, align_pair, fitted_freedoms
-from smfeval.compare.frames import GAUGES_BY_FREEDOM, effective_particles
+from smfeval.align.joint import UNKNOWN
+from smfeval.compare.difference import Difference, Joints, align_pair, fitted_freedoms
+from smfeval.compare.frames import GAUGES_BY_FREEDOM, MatchedBeliefs, effective_particles
 from smfeval.errors import PairingError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.claim import UNFITTED
@@ -24,7 +23,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.options import Association, Options
 from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
+from smfeval.track import AnyTrack, ParticleTrack
 
 LEAST_SPREAD = 1e-9  # so many freedoms that the law is chi-squared, to eight digits
 SWEPT_GAUGES: tuple[AlignmentKind, ...] = (*GAUGES_BY_FREEDOM, "first-pose")
@@ -101,27 +100,18 @@ class GaugeRow:
 
 
 def gauge_sweep(
-    a: GaussianTrack,
-    b: GaussianTrack,
-    chosen: AlignmentKind,
-    options: Options,
-    *,
-    joints: Sequence[tuple[Joint, str]],
-    counts: ParticleCounts = NO_PARTICLES,
+    met: MatchedBeliefs, joints: Joints, options: Options, *, counts: ParticleCounts
 ) -> tuple[GaugeRow, ...]:
-    """k_pair of matched tracks under each alignment; `counts` are of the same scans.
-
-    `joints` are what the two claim about their joint covariances.
-    """
-    kept = thin_scans(len(a))
-    if len(kept) < len(a):  # pairs of scans are given of the whole track
+    """k_pair of matched beliefs under each alignment; `counts` are of the same scans."""
+    kept = thin_scans(len(met.a))
+    if len(kept) < len(met.a):  # pairs of scans are given of the whole track
         joints = [(UNKNOWN, why) if j.kind == "given" else (j, why) for j, why in joints]
-    a, b, counts = a[kept], b[kept], counts.at(kept, kept)
+    a, b, counts = met.a[kept], met.b[kept], counts.at(kept, kept)
     freedom = {kind: at for at, kind in enumerate(GAUGES_BY_FREEDOM)}
     freedom["first-pose"] = freedom["se3"]
     rows = []
     for kind in SWEPT_GAUGES:
-        k, reason = None, "the covariance is singular"
+        k, reason = None, None
         fit_on = None if kind in UNFITTED else options.fit_on
         try:
             found = align_pair(a, b, kind, joints, replace(options, fit_on=fit_on))
@@ -129,10 +119,9 @@ def gauge_sweep(
             reason = str(error)
         else:
             k = regular_inflation(found, options, counts)
-        admissible = freedom[kind] >= freedom[chosen]
-        rows.append(
-            GaugeRow(kind, admissible, kind == chosen, k, None if k is not None else reason)
-        )
+            reason = "the covariance is singular" if k is None else None
+        admissible = freedom[kind] >= freedom[met.kind]
+        rows.append(GaugeRow(kind, admissible, kind == met.kind, k, reason))
     return tuple(rows)
 
 
@@ -224,18 +213,14 @@ class PairClockRow:
 
 
 def clock_sweep(
-    a: GaussianTrack,
-    found: Difference,
-    at: Ints,
-    options: Options,
-    *,
-    counts: ParticleCounts = NO_PARTICLES,
+    met: MatchedBeliefs, found: Difference, options: Options, *, counts: ParticleCounts
 ) -> tuple[PairClockRow, ...]:
-    """k_pair over OFFSETS_MS; `at` are the scans of the whole track A that `found` compares.
+    """k_pair over OFFSETS_MS; `counts` are of the same scans.
 
     A is moved along its own motion, and fitted to B again. Empty where A is too short for an
     acceleration.
     """
+    a, at = met.whole[0], met.pairs.estimate
     if len(a) < FEWEST:
         return ()
     kept = found.left[thin_scans(len(found.left))]

@@ -19,7 +19,7 @@ tells. The interval is therefore the hull of both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -185,11 +185,16 @@ def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Num
     slope = float(x @ y) / float(x @ x)
     try:
         series = slope_series(x, y, [run for line in lines for run in line.scans], quantity)
-        found = _slope_interval(slope, series, level)
-    except SeriesError as error:
-        return Number(slope, UNIT, reason=str(error))
-    if found.low is None or found.high is None:
-        return found
+        is_exact = np.ptp(series) < EXACT  # all settings have the same errors
+        error = None if is_exact else interval(series - series.mean(), "mean", level=level)
+    except SeriesError as reason:
+        return Number(slope, UNIT, reason=str(reason))
+    low, high, effective = slope, slope, None
+    if error is not None:
+        effective = error.n_effective
+        if error.low is None or error.high is None:
+            return Number(slope, UNIT, n_effective=effective, reason=error.reason)
+        low, high = slope + error.low, slope + error.high
 
     # the hull of this interval and the one from the scatter of the runs about their lines
     reach, degrees, square = 0.0, len(x) - len(lines) - 1, float(x @ x)
@@ -197,7 +202,7 @@ def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Num
         left = y - slope * x
         scatter = float(np.sqrt(left @ left / degrees / square))
         reach = -t_quantile(degrees, (1 - level) / 2) * scatter
-    return replace(found, low=min(slope - reach, found.low), high=max(slope + reach, found.high))
+    return Number(slope, UNIT, min(slope - reach, low), max(slope + reach, high), effective)
 
 
 def slope_series(
@@ -213,7 +218,11 @@ def slope_series(
     psi = np.zeros(len(common))
     for run, at, value in zip(found, x.tolist(), y.tolist(), strict=True):
         kept = run.at(common)
-        psi += at * _influence(kept, quantity)
+        error = (kept.error / kept.error.mean() - 1) / NATS_PER_DECADE
+        influence = error if quantity == "log_error" else median_influence(kept.log_nees)
+        if quantity == "log_nees_per_error":
+            influence = influence - 2 * error
+        psi += at * influence
         psi += (value - 2 * slope * at) * median_influence(kept.precision)
     return psi / square
 
@@ -246,22 +255,3 @@ def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
     error = float(np.std(slopes, ddof=1) / np.sqrt(count))
     reach = -t_quantile(count - 1, (1 - level) / 2) * error
     return Number(mean, UNIT, mean - reach, mean + reach)
-
-
-def _influence(run: ScanSeries, quantity: Quantity) -> Floats:
-    """Of each scan on the quantity of a run, which is in decades."""
-    error = (run.error / run.error.mean() - 1) / NATS_PER_DECADE
-    if quantity == "log_error":
-        return error
-    nees = median_influence(run.log_nees)
-    return nees if quantity == "log_nees" else nees - 2 * error
-
-
-def _slope_interval(slope: float, series: Floats, level: float) -> Number:
-    """The slope with the interval of a mean over dependent scans."""
-    if np.ptp(series) < EXACT:  # all settings have the same errors
-        return Number(slope, UNIT, slope, slope)
-    found = interval(series - series.mean(), "mean", level=level)
-    if found.low is None or found.high is None:
-        return Number(slope, UNIT, n_effective=found.n_effective, reason=found.reason)
-    return Number(slope, UNIT, slope + found.low, slope + found.high, found.n_effective)

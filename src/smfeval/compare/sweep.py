@@ -135,6 +135,22 @@ class KnobEffect:
         """The largest range of precision on any track."""
         return max(track.reach_nats for track in self.tracks)
 
+    def to_dict(self, unearned: float) -> dict[str, Any]:
+        """Strict JSON data; `unearned` is the slope if errors do not change."""
+        return {
+            "estimator": self.estimator,
+            "knob": self.knob,
+            "label": self.label,
+            "sentence": self.sentence,
+            "reach_nats": self.reach_nats,
+            **_numbers(self, SLOPES),
+            "holds_unearned": {
+                slope: dict(zip(("tracks", "of"), self.counts(slope, unearned), strict=True))
+                for slope in ("nees_slope", "divided_slope")
+            },
+            "tracks": [asdict(each) | _numbers(each, SLOPES) for each in self.tracks],
+        }
+
 
 @dataclass(frozen=True)
 class SettingRow:
@@ -179,7 +195,7 @@ class Sweep(Result):
                 "nees_slope": {"earned": EARNED_SLOPE, "unearned": unearned},
                 "error_slope": {"earned": earned_error_slope(self.dimension), "unearned": 0.0},
             },
-            "effects": [_effect(each, unearned) for each in self.effects],
+            "effects": [each.to_dict(unearned) for each in self.effects],
             "settings": [
                 {"estimator": row.estimator, "settings": dict(row.settings), "tracks": row.tracks}
                 | _numbers(row, RUN_NUMBERS)
@@ -202,22 +218,6 @@ class Sweep(Result):
             ],
             "notes": list(self.notes),
         }
-
-
-def _effect(effect: KnobEffect, unearned: float) -> dict[str, Any]:
-    return {
-        "estimator": effect.estimator,
-        "knob": effect.knob,
-        "label": effect.label,
-        "sentence": effect.sentence,
-        "reach_nats": effect.reach_nats,
-        **_numbers(effect, SLOPES),
-        "holds_unearned": {
-            slope: dict(zip(("tracks", "of"), effect.counts(slope, unearned), strict=True))
-            for slope in ("nees_slope", "divided_slope")
-        },
-        "tracks": [asdict(each) | _numbers(each, SLOPES) for each in effect.tracks],
-    }
 
 
 def _numbers(of: object, names: tuple[str, ...]) -> dict[str, Any]:
