@@ -24,7 +24,7 @@ import numpy as np
 
 from smfeval.align.fit import Alignment, centre_of
 from smfeval.align.quantities import ReferenceSigma
-from smfeval.associate.moved import move_reference
+from smfeval.associate.moved import move_reference, with_covariance
 from smfeval.associate.nearest import ROLES, GapRisk, Pairs, gap_risk, nearest
 from smfeval.errors import PairingError
 from smfeval.maths import se3
@@ -131,13 +131,8 @@ def without_covariance(reference: Track) -> Track:
     """The poses of a reference alone."""
     if not isinstance(reference, GaussianTrack):
         return reference
-    return Track(
-        reference.stamp,
-        reference.position,
-        reference.rotation,
-        about=reference.about,
-        provenance=reference.provenance,
-    )
+    poses = reference.stamp, reference.position, reference.rotation
+    return Track(*poses, about=reference.about, provenance=reference.provenance)
 
 
 def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:
@@ -219,13 +214,5 @@ def _variances(sigma: ReferenceSigma) -> Floats:
 def _add(reference: Track, covariance: Floats) -> GaussianTrack:
     """With so much more covariance. (n, 6, 6)."""
     if isinstance(reference, GaussianTrack):
-        rows = {"covariance": reference.covariance + covariance}
-        return reference.with_arrays(rows, cross=reference.cross)
-    return GaussianTrack(
-        reference.stamp,
-        reference.position,
-        reference.rotation,
-        covariance,
-        about=reference.about,
-        provenance=reference.provenance,
-    )
+        covariance = reference.covariance + covariance
+    return with_covariance(reference, covariance)

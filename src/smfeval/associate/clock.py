@@ -16,17 +16,22 @@ import numpy as np
 from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import choose_alignment, fit_alignment
-from smfeval.associate import Pairs, check_reference, nearest, with_shared_error, with_white_noise
+from smfeval.associate import (
+    Pairs,
+    check_reference,
+    nearest_pairs,
+    with_shared_error,
+    with_white_noise,
+)
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
-from smfeval.associate.clock_errors import CurvePair, OffsetEvidence, RemainingError, curve_pair
+from smfeval.associate.clock_errors import CurvePair, curve_pair
 from smfeval.associate.clock_rates import REACH_S, correlate, excerpts
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.dependence import mean_posterior
 from smfeval.options import Options
 from smfeval.schema import AlignmentKind
-from smfeval.score import Residuals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -42,12 +47,13 @@ MIN_SLOPE_SIGMAS = 4.0  # standard errors that the slope must be above nothing
 
 @dataclass(frozen=True)
 class OffsetFit:
-    """The offset, its interval, the error that is left, and the poses that told."""
+    """The offset, its interval, the error that the alignment leaves, and the poses that told."""
 
     offset_s: float
     low_s: float
     high_s: float
-    remaining: RemainingError
+    rmse_m: float
+    mismatch: float  # of displacements (`CurvePair.remaining_error`)
     poses: int
 
 
@@ -63,9 +69,9 @@ def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
             refusals.append(error)
     if not fits:
         raise refusals[0]
-    best, *others = sorted(fits, key=lambda fit: fit.remaining.rmse_m)
+    best, *others = sorted(fits, key=lambda fit: fit.rmse_m)
     others = [fit for fit in others if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
-    if others and others[0].remaining.rmse_m <= RIVAL_FACTOR * best.remaining.rmse_m:
+    if others and others[0].rmse_m <= RIVAL_FACTOR * best.rmse_m:
         raise PairingError(
             f"two clock offsets explain the motion about equally: {words.duration(best.offset_s)} "
             f"and {words.duration(others[0].offset_s)}"
@@ -84,29 +90,27 @@ def fit_offset(met: CurvePair, start_s: float) -> OffsetFit:
                 f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
                 f"needs {FEWEST_POSES}"
             )
-        offset, score = _solve_offset(met, chosen, offset)
+        offset, gradient, slopes = _solve_offset(met, chosen, offset)
 
-    posterior, slope = mean_posterior(score.gradient), float(score.slope.mean())
+    posterior, slope = mean_posterior(gradient), float(slopes.mean())
     low, high = (float(posterior.quantile((1 + side * LEVEL) / 2)) / slope for side in (-1, 1))
-    remaining = met.remaining_error(chosen, offset)
-    return OffsetFit(
-        offset, offset + min(low, 0.0), offset + max(high, 0.0), remaining, len(chosen)
-    )
+    interval = offset + min(low, 0.0), offset + max(high, 0.0)
+    return OffsetFit(offset, *interval, *met.remaining_error(chosen, offset), len(chosen))
 
 
-def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, OffsetEvidence]:
-    """Newton's steps until they are nothing."""
+def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, Floats, Floats]:
+    """Newton's steps until they are nothing: the offset, gradient and slope of every scan there."""
     for _ in range(MOST_STEPS):
-        score = met.offset_evidence(chosen, offset)
-        if score.slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(score.slope**2)):
+        gradient, slope = met.offset_evidence(chosen, offset)
+        if slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(slope**2)):
             raise PairingError(
                 "the motion says nothing about the clock: a shift in time does nothing to the "
                 "errors that an alignment would not do as well"
             )
-        step = float(score.gradient.sum() / score.slope.sum())
+        step = float(gradient.sum() / slope.sum())
         offset += min(max(step, -MAX_STEP_S), MAX_STEP_S)
         if abs(step) < CONVERGED_S:
-            return offset, score
+            return offset, gradient, slope
     raise PairingError(
         f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
         f"{words.duration(step)}"
@@ -161,8 +165,15 @@ def clock_table(
         ours = belief.with_arrays({"position": source})
         theirs = truth.with_arrays({"position": target})
         alignment, _ = fit_alignment(ours, theirs, kind, options.fit_on)
-        error = (alignment.aligned_position(source) - target)[left][:, options.space.columns]
-        rows.append(_row(offset, replace(base, error=error), good))
+        error = alignment.aligned_position(source) - target
+        error = error[left][:, options.space.columns][good]
+        rmse = float(np.sqrt(np.einsum("ni,ni->", error, error) / len(error)))
+        k = nees = None
+        if base.covariance is not None:
+            terms = normal.likelihood_terms(error, base.predicted_covariance[good])
+            nees = float(np.median(terms.nees))
+            k = nees / median_chi_squared(base.dimension)
+        rows.append(ClockRow(offset, k, rmse, nees))
     return tuple(rows)
 
 
@@ -186,17 +197,6 @@ def _resample_track(track: Track, scans: Ints, stamp: Ints, position: Floats) ->
     if isinstance(track, GaussianTrack):
         rows["covariance"] = track.covariance[scans]
     return track.with_arrays(rows)
-
-
-def _row(offset_s: float, residuals: Residuals, good: Bools) -> ClockRow:
-    error = residuals.error[good]
-    rmse = float(np.sqrt(np.einsum("ni,ni->", error, error) / len(error)))
-    if residuals.covariance is None:
-        return ClockRow(offset_s, None, rmse, None)
-    nees = float(
-        np.median(normal.likelihood_terms(error, residuals.predicted_covariance[good]).nees)
-    )
-    return ClockRow(offset_s, nees / median_chi_squared(residuals.dimension), rmse, nees)
 
 
 MIN_CORRELATION = 0.6  # correlation of a rate; walks of other people reach 0.4
@@ -263,19 +263,16 @@ def resolve_offset(
         raise OptionError("the scans are already paired; a clock offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
     found = replace(options, offset_s=clock.offset_s)
-    if found.association != "gp" and not _gaps_are_small(estimate, reference, found):
+    if found.association == "gp":
+        return found, clock
+    try:
+        pairs = nearest_pairs(estimate, reference, found)
+        gap_s = float(np.median(np.abs(pairs.gap_s)))
+    except PairingError:
+        gap_s = np.inf
+    if gap_s > max(SMALL_GAP_S, MAX_GAP_SHARE * abs(clock.offset_s)):
         found = replace(found, association="gp")
     return found, clock
-
-
-def _gaps_are_small(estimate: AnyTrack, reference: Track, options: Options) -> bool:
-    """Whether the gaps to the nearest poses are small beside the offset that was found."""
-    offset_s, most = options.given_offset_s, options.tolerance_s
-    try:
-        pairs = nearest(estimate.stamp, reference.stamp, tolerance_s=most, offset_s=offset_s)
-    except PairingError:
-        return False
-    return float(np.median(np.abs(pairs.gap_s))) <= max(SMALL_GAP_S, MAX_GAP_SHARE * abs(offset_s))
 
 
 def offset_between(
@@ -296,12 +293,12 @@ def offset_between(
     met = curve_pair(ours, theirs, kind)
     found = best_fit(met, (rough.offset_s, *rough.rivals_s))
     correlation = max(rough.correlation.values())
-    if correlation < MIN_CORRELATION and found.remaining.displacement_mismatch > MAX_MISMATCH:
+    if correlation < MIN_CORRELATION and found.mismatch > MAX_MISMATCH:
         raise PairingError(
             "the tracks do not move alike enough to tell the clock: their rates have a "
             f"correlation of {words.fixed(correlation, 2)}, and over "
             f"{words.duration(DISPLACEMENT_S)} their displacements "
-            f"differ by {words.share(np.sqrt(found.remaining.displacement_mismatch))}"
+            f"differ by {words.share(np.sqrt(found.mismatch))}"
         )
     if abs(found.offset_s) > reach_s:
         raise PairingError(

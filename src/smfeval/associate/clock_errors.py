@@ -90,7 +90,7 @@ def curve_of(track: AnyTrack, origin_ns: int) -> Curve:
     step_s = float(np.median(np.diff(seconds)))
     turns = so3.log(so3.compose(so3.inverse(track.rotation[:-1]), track.rotation[1:]))
     unrolled = np.concatenate([np.zeros((1, 3)), np.cumsum(turns, axis=0)])
-    velocity, rate = (_tangents(seconds, each, step_s) for each in (track.position, unrolled))
+    velocity, rate = (_tangents(seconds, curve, step_s) for curve in (track.position, unrolled))
     long = np.diff(seconds, prepend=seconds[0]) > LONG_GAP * step_s
     gaps = np.cumsum(long, dtype=np.int64)
     return Curve(seconds, track.position, track.rotation, unrolled, velocity, rate, gaps, step_s)
@@ -113,25 +113,6 @@ EXACT_S = 1e-7  # errors below what this shift makes are rounding
 STRIDE_S = 2.0  # over this time, displacements of a slow robot stand out of the noise
 TINY = 1e-300  # keeps a division by zero away where nothing moves
 OPEN_FREEDOM = 1e-10  # of the largest eigenvalue: freedoms that the motion leaves open
-
-
-@dataclass(frozen=True)
-class OffsetEvidence:
-    """What each scan says about the offset: g y, and how that falls with a shift. (n,) each."""
-
-    gradient: Floats
-    slope: Floats
-
-
-@dataclass(frozen=True)
-class RemainingError:
-    """What is left of the errors: RMSE, and mean square of displacement errors over displacements.
-
-    Displacements are those of STRIDE_S: nothing for tracks of one motion, one or more for others.
-    """
-
-    rmse_m: float
-    displacement_mismatch: float
 
 
 @dataclass(frozen=True)
@@ -167,17 +148,15 @@ class CurvePair:
         near = np.diff(self.poses.seconds[chosen]) <= LONG_GAP * self.poses.step_s
         return np.concatenate([[False], near & (np.diff(chosen) == 1)])
 
-    def offset_evidence(self, chosen: Ints, offset_s: float) -> OffsetEvidence:
-        """What the chosen poses say about the offset."""
+    def offset_evidence(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
+        """What each chosen pose says about the offset: g y, and how that falls with a shift."""
         follows = self.is_consecutive(chosen)
-        parts = [_weigh_errors(_position_errors(self, chosen, offset_s), follows)]
+        gradient, slope = _weigh_errors(_position_errors(self, chosen, offset_s), follows)
         if self.oriented:
             twice = follows & np.concatenate([[False], follows[:-1]])
-            parts.append(_weigh_errors(_rotation_errors(self, chosen, offset_s), twice))
-        return OffsetEvidence(
-            np.sum([part.gradient for part in parts], axis=0),
-            np.sum([part.slope for part in parts], axis=0),
-        )
+            turned = _weigh_errors(_rotation_errors(self, chosen, offset_s), twice)
+            gradient, slope = gradient + turned[0], slope + turned[1]
+        return gradient, slope
 
     def matched_positions(self, chosen: Ints, offset_s: float) -> tuple[Floats, Floats]:
         """Positions of estimate and reference that meet. (n, 3) each."""
@@ -185,15 +164,17 @@ class CurvePair:
         read = self.curve.position_at(self.curve_times(offset_s)[chosen])
         return (kept, read) if self.curve_is_reference else (read, kept)
 
-    def remaining_error(self, chosen: Ints, offset_s: float) -> RemainingError:
-        """What the alignment leaves at an offset."""
+    def remaining_error(self, chosen: Ints, offset_s: float) -> tuple[float, float]:
+        """What the alignment leaves: RMSE, and squared displacement errors over displacements.
+
+        Displacements are those of STRIDE_S: nothing for tracks of one motion, one or more for
+        others.
+        """
         source, target = self.matched_positions(chosen, offset_s)
         error = FITS[self.kind](source, target).aligned_position(source) - target
         stride = min(max(1, round(STRIDE_S / self.poses.step_s)), len(chosen) - 1)
         apart, way = (_sum_of_squares(all_[stride:] - all_[:-stride]) for all_ in (error, target))
-        return RemainingError(
-            float(np.sqrt(_sum_of_squares(error) / len(error))), apart / max(way, TINY)
-        )
+        return float(np.sqrt(_sum_of_squares(error) / len(error))), apart / max(way, TINY)
 
 
 def curve_pair(estimate: AnyTrack, reference: Track, kind: AlignmentKind) -> CurvePair:
@@ -215,30 +196,24 @@ class _Errors:
     h: Floats  # (n, 3)
     freedoms: Floats  # (n, 3, f)
 
-    def innovations(self, follows: Bools) -> "_Errors":
-        """What is new in the scans that follow on another."""
-        scan = np.flatnonzero(follows)
-        y, before = self.y[scan], self.y[scan - 1]
-        rho = float(np.sum(y * before) / max(np.sum(before * before), TINY))
-        rho = min(max(rho, -1.0), 1.0)
-        return _Errors(
-            *(all_[scan] - rho * all_[scan - 1] for all_ in (self.y, self.g, self.h, self.freedoms))
-        )
-
 
 def _sum_of_squares(vectors: Floats) -> float:
     return float(np.einsum("ni,ni->", vectors, vectors))
 
 
-def _weigh_errors(errors: _Errors, follows: Bools) -> OffsetEvidence:
+def _weigh_errors(errors: _Errors, follows: Bools) -> tuple[Floats, Floats]:
     """g y and g h over the variance of y, beside the freedoms; zero for scans without a past."""
-    new = errors.innovations(follows)
+    scan = np.flatnonzero(follows)
+    now, before = errors.y[scan], errors.y[scan - 1]
+    rho = float(np.sum(now * before) / max(np.sum(before * before), TINY))
+    rho = min(max(rho, -1.0), 1.0)
+    new = _Errors(*(part[scan] - rho * part[scan - 1] for part in vars(errors).values()))
     y, g = _unexplained_part(new.freedoms, new.y), _unexplained_part(new.freedoms, new.g)
     variance = float(np.mean(y * y) + EXACT_S**2 * np.mean(g * g)) + TINY
     pull, slope = np.zeros(len(follows)), np.zeros(len(follows))
     pull[follows] = np.einsum("ni,ni->n", g, y) / variance
     slope[follows] = np.einsum("ni,ni->n", g, new.h) / variance
-    return OffsetEvidence(pull, slope)
+    return pull, slope
 
 
 def _unexplained_part(freedoms: Floats, values: Floats) -> Floats:

@@ -89,21 +89,29 @@ def move(track: Track, index: Ints, by_s: Floats) -> MovedPoses:
     can = stencil.beyond <= 1
     at, stencil = np.flatnonzero(away)[can], stencil[can]
 
-    position, apart_m = _position(track, stencil)
-    rotation, apart_rad = _rotation(track, stencil)
-    left = np.stack([apart_m, apart_rad], axis=1) ** 2
-    granted = np.maximum(left - EXPLAINED * _explained(track, stencil), 0.0)
-    open_m[at] = np.sqrt(granted[:, 0] + _averaged(track, stencil))
-    distance = _replaced(still, at, np.linalg.norm(position - matched.position[at], axis=1))
-    moved = matched.with_arrays(
-        {
-            "stamp": matched.stamp + np.round(by_s * NANOSECONDS).astype(np.int64),
-            "position": _replaced(matched.position, at, position),
-            "rotation": _replaced(matched.rotation, at, rotation),
-        }
-    )
-    granted = np.repeat(granted, 3, axis=1)
-    return MovedPoses(_with_covariance(moved, track, at, stencil, granted), distance, open_m)
+    position, rotation, apart = _interpolate(track, stencil)
+    granted = apart**2
+    averaged = np.zeros(len(at))  # of an axis, if errors of neighbours are independent
+    covariance, between = np.zeros((len(index), 6, 6)), np.zeros((len(at), 6, 6))
+    if isinstance(track, GaussianTrack):
+        covariance = track.covariance[index]
+        early, late = track.covariance[stencil.left], track.covariance[stencil.left + 1]
+        granted = np.maximum(granted - EXPLAINED * _explained(stencil, early, late), 0.0)
+        share, both = stencil.share, stencil.share[:, None, None]
+        averaged = 2 * share * (1 - share) * (np.einsum("nii->n", early[:, :3, :3]) / 3)
+        stretch = (1 + 2 * stencil.beyond[:, None, None]) ** 2  # both ends opposed at worst
+        between = stretch * ((1 - both) * early + both * late)
+
+    covariance[at] = between + np.repeat(granted, 3, axis=1)[:, :, None] * np.eye(6)
+    open_m[at] = np.sqrt(granted[:, 0] + averaged)
+    still[at] = np.linalg.norm(position - matched.position[at], axis=1)
+    rows = {
+        "stamp": matched.stamp + np.round(by_s * NANOSECONDS).astype(np.int64),
+        "position": matched.position.copy(),
+        "rotation": matched.rotation.copy(),
+    }
+    rows["position"][at], rows["rotation"][at] = position, rotation
+    return MovedPoses(with_covariance(matched.with_arrays(rows), covariance), still, open_m)
 
 
 def move_reference(reference: Track, pairs: Pairs) -> tuple[Track, Pairs]:
@@ -122,30 +130,20 @@ def _stencil(stamp: Ints, index: Ints, by_s: Floats) -> Stencil:
     return Stencil(left, time, step[left], before, after)
 
 
-def _position(track: Track, stencil: Stencil) -> tuple[Floats, Floats]:
-    """Position, and how far the parabolas disagree about it. (n, 3), (n,)."""
-    here = track.position[stencil.left]
-    around = (track.position[scan] - here for scan in _neighbours(stencil, len(track)))
-    away, apart = _blend(stencil, *around)
-    return here + away, apart
-
-
-def _rotation(track: Track, stencil: Stencil) -> tuple[Floats, Floats]:
-    """The same of the rotation, in the body axes of the pose before. (n, 4), (n,)."""
-    here = track.rotation[stencil.left]
+def _interpolate(track: Track, stencil: Stencil) -> tuple[Floats, Floats, Floats]:
+    """Position, rotation, and how far the parabolas disagree about each. (n, 3), (n, 4), (n, 2)."""
+    left, position, rotation = stencil.left, track.position, track.rotation
+    # the poses before `left`, after it, and behind that one; any where there is none
+    around = np.maximum(left - 1, 0), left + 1, np.minimum(left + 2, len(track) - 1)
+    way, apart_m = _blend(stencil, *(position[scan] - position[left] for scan in around))
     if not track.about.oriented:
-        return here, np.zeros(len(here))
-    back = so3.inverse(here)
-    scans = _neighbours(stencil, len(track))
-    around = (so3.log(so3.compose(back, track.rotation[scan])) for scan in scans)
-    away, apart = _blend(stencil, *around)
-    return so3.compose(here, so3.exp(away)), apart
-
-
-def _neighbours(stencil: Stencil, count: int) -> tuple[Ints, Ints, Ints]:
-    """The poses before `left`, after it, and behind that one; any where there is none."""
-    left = stencil.left
-    return np.maximum(left - 1, 0), left + 1, np.minimum(left + 2, count - 1)
+        apart = np.stack([apart_m, np.zeros(len(left))], axis=1)
+        return position[left] + way, rotation[left], apart
+    back = so3.inverse(rotation[left])  # rotations in the body axes of the pose before
+    turns = (so3.log(so3.compose(back, rotation[scan])) for scan in around)
+    turn, apart_rad = _blend(stencil, *turns)
+    turned = so3.compose(rotation[left], so3.exp(turn))
+    return position[left] + way, turned, np.stack([apart_m, apart_rad], axis=1)
 
 
 def _blend(stencil: Stencil, before: Floats, right: Floats, after: Floats) -> tuple[Floats, Floats]:
@@ -166,48 +164,22 @@ def _blend(stencil: Stencil, before: Floats, right: Floats, after: Floats) -> tu
     return slope * t + bend * arc, np.linalg.norm(apart * arc, axis=1)
 
 
-def _explained(track: Track, stencil: Stencil) -> Floats:
+def _explained(stencil: Stencil, early: Floats, late: Floats) -> Floats:
     """Mean d^2 of position and rotation by the reported covariance, independent errors. (n, 2)."""
-    if not isinstance(track, GaussianTrack):
-        return np.zeros((len(stencil.left), 2))
     h, b, a = stencil.step_s, stencil.before_s, stencil.after_s
     by_before = np.stack([1 / (b * (h + b)), -1 / (h * b), 1 / (h * (h + b)), 0 * h])
     by_after = np.stack([0 * h, 1 / (h * (h + a)), -1 / (h * a), 1 / (a * (h + a))])
     weight = by_after - by_before
     weight = np.where(np.isnan(b), by_after, np.where(np.isnan(a), by_before, weight))
     square = (weight**2).sum(axis=0) * (stencil.time_s * (stencil.time_s - h)) ** 2
-    variance = np.einsum("nii->ni", track.covariance[stencil.left])
-    variance = variance + np.einsum("nii->ni", track.covariance[stencil.left + 1])
+    variance = np.einsum("nii->ni", early) + np.einsum("nii->ni", late)
     both = np.stack([variance[:, :3].sum(axis=1), variance[:, 3:].sum(axis=1)], axis=1)
     return 0.5 * square[:, None] * both
 
 
-def _averaged(track: Track, stencil: Stencil) -> Floats:
-    """Variance of an axis that interpolation takes away if errors are independent. (n,)."""
-    if not isinstance(track, GaussianTrack):
-        return np.zeros(len(stencil.left))
-    variance = np.einsum("nii->n", track.covariance[stencil.left, :3, :3]) / 3
-    return 2 * stencil.share * (1 - stencil.share) * variance
-
-
-def _with_covariance(
-    moved: Track, track: Track, at: Ints, stencil: Stencil, granted: Floats
-) -> GaussianTrack:
-    """With what the poses report, interpolated, and the variances `granted` at some. (m, 6)."""
-    added = granted[:, :, None] * np.eye(6)
-    if not (isinstance(track, GaussianTrack) and isinstance(moved, GaussianTrack)):
-        covariance = _replaced(np.zeros((len(moved), 6, 6)), at, added)
-        poses = moved.stamp, moved.position, moved.rotation
-        return GaussianTrack(*poses, covariance, about=moved.about, provenance=moved.provenance)
-    share = stencil.share[:, None, None]
-    between = (1 - share) * track.covariance[stencil.left]
-    between += share * track.covariance[stencil.left + 1]
-    stretch = (1 + 2 * stencil.beyond[:, None, None]) ** 2  # both ends' errors, opposed at worst
-    covariance = _replaced(moved.covariance, at, stretch * between + added)
-    return moved.with_arrays({"covariance": covariance}, cross=moved.cross)
-
-
-def _replaced(array: Floats, at: Ints, rows: Floats) -> Floats:
-    new = np.array(array)
-    new[at] = rows
-    return new
+def with_covariance(track: Track, covariance: Floats) -> GaussianTrack:
+    """The poses of a track with this covariance. (n, 6, 6)."""
+    if isinstance(track, GaussianTrack):
+        return track.with_arrays({"covariance": covariance}, cross=track.cross)
+    poses = track.stamp, track.position, track.rotation
+    return GaussianTrack(*poses, covariance, about=track.about, provenance=track.provenance)

@@ -54,25 +54,21 @@ def _guess_cause(
     unit = _unit(first, second)
     if unit:
         return f"one of them seems to be in {unit}", None
-    stretched = _unit_by_duration(_duration_s(estimate), _duration_s(reference), names)
+    durations = _duration_s(estimate), _duration_s(reference)
+    stretched = _unit_by_duration(*durations, names)
     slow = max(_step_s(estimate), _step_s(reference)) > SLOW_STEP_S
     if stretched and (counted or slow):
         return f"{stretched}; and {epochs}" if counted == 1 else stretched, None
     if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
         why = "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
         return why, "tolerance"
-    return _guess_offset(estimate, reference, epochs if counted == 1 else None), "offset"
 
-
-def _guess_offset(estimate: Ints, reference: Ints, why: str | None) -> str:
-    """An offset that makes both start together, and why."""
     start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
     hours = round(start / HOUR_S)
-    near = abs(start - hours * HOUR_S) < max(_duration_s(estimate), _duration_s(reference))
-    if why is None and hours and near:
+    why = epochs if counted == 1 else f"they start {words.fixed(start, 3)} s apart"
+    if counted != 1 and hours and abs(start - hours * HOUR_S) < max(durations):
         why = f"they are about {hours} h apart (a time zone or GPS time?)"
-    why = why or f"they start {words.fixed(start, 3)} s apart"
-    return f"{why}: try an offset of {words.fixed(-start, 3)} s"
+    return f"{why}: try an offset of {words.fixed(-start, 3)} s", "offset"
 
 
 def _unit(first: float, second: float) -> str | None:
