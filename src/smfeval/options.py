@@ -34,6 +34,7 @@ from smfeval.schema import (
     is_whole,
     list_of,
     option,
+    option_made,
     parts,
     seconds,
     unknown_word,
@@ -41,7 +42,7 @@ from smfeval.schema import (
 
 if TYPE_CHECKING:
     from smfeval.maths import se3
-    from smfeval.score.rules import RuleSettings
+    from smfeval.score.rules import Rule, RuleSettings
     from smfeval.score.spaces import PositionSpace
     from smfeval.summarise.number import Intervals
 
@@ -52,12 +53,10 @@ ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
 OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
 TOLERANCE_S = 0.005
 EXACT = ("body", "clock")
-RULE_NAMES = (  # `score.rules`
+RULE_NAMES = (  # of `score.rules`, for the help, which starts without numpy
     *("ape", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval", "nees"),
     *("pit", "energy_rotation", "log_rotation", "energy_body", "log_pose"),
 )
-BODY_RULES = ("energy_body",)  # that need the size of the body
-DEFAULT_RULES = tuple(name for name in RULE_NAMES if name not in BODY_RULES)
 
 # What a user may call an alignment: its name, or the gauge of the files that it fits.
 GAUGE_WORDS: dict[str, AlignmentKind] = {kind: kind for kind in ALIGNMENTS} | GAUGE_ALIGNMENTS
@@ -111,6 +110,15 @@ def _check_offset(offset_s: float | str) -> None:
             raise OptionError(f"offset {offset_s!r} is neither a time in seconds nor auto")
     elif not isfinite(offset_s):
         raise OptionError(f"offset {words.exact(offset_s)} is no time that could be meant")
+
+
+def _rules() -> "dict[str, Rule]":
+    return import_module("smfeval.score.rules").RULES
+
+
+def default_rules() -> tuple[str, ...]:
+    """All rules but those that need the size of the body."""
+    return tuple(rule.name for rule in _rules().values() if not rule.needs_body_size)
 
 
 def _check_names(option: str, names: tuple[str, ...], known: Collection[str]) -> None:
@@ -208,14 +216,14 @@ class Options:
             }
         },
     )
-    rules: tuple[str, ...] = option(
-        DEFAULT_RULES,
+    rules: tuple[str, ...] = option_made(
+        default_rules,
         RULES,
         f"of {', '.join(RULE_NAMES)}",
         at=SCORES,
         group=SCORING,
         metavar="A,B",
-        check=lambda names: _check_names("rule", names, RULE_NAMES),
+        check=lambda names: _check_names("rule", names, _rules()),
     )
     settings: "RuleSettings" = parts(
         lambda: import_module("smfeval.score.rules").RuleSettings(),
@@ -303,7 +311,7 @@ class Options:
             if not self.reference_covariance:
                 raise OptionError(f"{name} and ref_exact contradict each other: leave out one")
             object.__setattr__(self, name, parse_reference_sigma(said))  # Python may give the text
-        sized = [name for name in self.rules if name in BODY_RULES]
+        sized = [name for name in self.rules if _rules()[name].needs_body_size]
         if sized and self.settings.body_size_m is None:
             raise OptionError(
                 f"{sized[0]} needs the size of the body (its radius of gyration in metres): "
@@ -324,7 +332,7 @@ class Options:
         Where some numbers alone are asked for, the rules among them.
         """
         sized = self.settings.body_size_m is not None
-        chosen = RULE_NAMES if sized and self.rules == DEFAULT_RULES else self.rules
+        chosen = tuple(_rules()) if sized and self.rules == default_rules() else self.rules
         asked = self.numbers
         return chosen if asked is None else tuple(name for name in chosen if name in asked)
 

@@ -153,6 +153,11 @@ def option(default: Made, kind: Kind, help: str, **more: Any) -> Made:
     return field(default=default, metadata={METADATA: {"": Option(kind, help, **more)}})
 
 
+def option_made(made: Callable[[], Made], kind: Kind, help: str, **more: Any) -> Made:
+    """An option whose default is computed when it is needed."""
+    return field(default_factory=made, metadata={METADATA: {"": Option(kind, help, **more)}})
+
+
 def parts(made: Callable[[], Made], **options: Option) -> Made:
     """A field that holds a dataclass, some fields of which a user decides."""
     return field(default_factory=made, metadata={METADATA: options})

@@ -19,7 +19,6 @@ from smfeval.studies.plan import RECIPES
     ("offered", "known"),
     [
         (options.RULE_NAMES, RULES),
-        (options.BODY_RULES, [name for name, rule in RULES.items() if rule.needs_body_size]),
         (schema.CONVENTION_NAMES, CONVENTIONS),
         (verb_flags.MODEL_NAMES, MODELS),
         (verb_flags.SWEEP_LABELS, SENTENCES),
