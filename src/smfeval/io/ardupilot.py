@@ -120,21 +120,17 @@ def _dataflash(path: Path, reader: Any) -> DataFlash:
         columns = {field: np.array([getattr(each, field) for each in found]) for field in fields}
         messages |= {name: Fields(f"{path}:/{name}", columns)} if found else {}
     known = tuple(sorted(name for name, type_ in reader.name_to_id.items() if reader.counts[type_]))
-    return DataFlash(str(path), known, _damage(reader), messages)
-
-
-def _damage(reader: Any) -> str | None:
-    """A sentence on bytes that are of no message, or on a last message that is not whole."""
+    damage = None
     lengths = {type_: entry.len for type_, entry in reader.formats.items()}
-    found = [(max(places), type_) for type_, places in enumerate(reader.offsets) if len(places)]
-    last, type_ = max(found)
+    ends = [(max(places), type_) for type_, places in enumerate(reader.offsets) if len(places)]
+    last, type_ = max(ends)
+    whole = sum(len(places) * lengths.get(kind, 0) for kind, places in enumerate(reader.offsets))
+    strange = reader.data_len - whole  # bytes
     if last + lengths.get(type_, 0) > reader.data_len:
-        return f"the log is cut off within a message at byte {words.count(int(last))}"
-    read = sum(len(places) * lengths.get(kind, 0) for kind, places in enumerate(reader.offsets))
-    strange = reader.data_len - read
-    if strange > PADDING_BYTES or last + lengths[type_] + strange < reader.data_len:
-        return f"the log is damaged: {words.count(int(strange), 'byte')} are of no message"
-    return None
+        damage = f"the log is cut off within a message at byte {words.count(int(last))}"
+    elif strange > PADDING_BYTES or last + lengths[type_] + strange < reader.data_len:
+        damage = f"the log is damaged: {words.count(int(strange), 'byte')} are of no message"
+    return DataFlash(str(path), known, damage, messages)
 
 
 def read(path: Path, options: ReadOptions) -> Track:

@@ -22,6 +22,7 @@ The user, the file, the preset or the format decides (`choose`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -46,16 +47,11 @@ class Convention:
     jacobian: Callable[[se3.Pose], Floats] | None
 
 
-def _world_position_jacobian(pose: se3.Pose) -> Floats:
+def _world_axes_jacobian(pose: se3.Pose, *, rotation: bool) -> Floats:
+    """Of a position error in world axes, and a rotation error in them or in those of the body."""
     jacobian = np.zeros((*pose[0].shape[:-1], 6, 6))
     jacobian[..., :3, :3] = so3.matrix(pose[1]).swapaxes(-1, -2)
-    jacobian[..., 3:, 3:] = np.eye(3)
-    return jacobian
-
-
-def _ros_jacobian(pose: se3.Pose) -> Floats:
-    jacobian = _world_position_jacobian(pose)
-    jacobian[..., 3:, 3:] = jacobian[..., :3, :3]
+    jacobian[..., 3:, 3:] = jacobian[..., :3, :3] if rotation else np.eye(3)
     return jacobian
 
 
@@ -71,10 +67,12 @@ CONVENTIONS: dict[str, Convention] = {
         Convention(
             "world-position",
             "position error in world axes, rotation error on the body side (R3 x SO(3))",
-            _world_position_jacobian,
+            partial(_world_axes_jacobian, rotation=False),
         ),
         Convention(
-            "ros", "position and rotation error in fixed axes of the parent frame", _ros_jacobian
+            "ros",
+            "position and rotation error in fixed axes of the parent frame",
+            partial(_world_axes_jacobian, rotation=True),
         ),
     )
 }

@@ -177,7 +177,18 @@ def header_text(about: About, representation: str, fields: dict[str, str]) -> st
     lines = {key: assumed.get(key, value) for key, value in declared.items()} | fields
     lines |= {ASSUMED: " ".join(assumed)} if assumed else {}
     lines |= {} if about.oriented else {ORIENTATION: "unknown"}
-    lines |= _extra_fields(about, representation)
+
+    extra: dict[str, str] = {}  # keys that we do not use, as they are
+    for given, value in about.extra:
+        key = given.upper()
+        if not re.fullmatch(r"[^\s\0]+", key):
+            raise OptionError(f"header key {given!r} cannot be written: one word is needed")
+        if key in KNOWN_KEYS or key in extra:
+            raise OptionError(f"header key {given!r} stands in the header already")
+        extra[key] = value
+    if representation != "ensemble_se3":
+        extra.pop(COUNT_HINT, None)  # a number of particles
+    lines |= extra
     return "".join(f"#%{key} {check_header_value(key, value)}\n" for key, value in lines.items())
 
 
@@ -192,18 +203,3 @@ def check_header_value(name: str, text: object) -> str:
     if wrong is not None:
         raise OptionError(wrong)
     return text
-
-
-def _extra_fields(about: About, representation: str) -> dict[str, str]:
-    """The keys we do not use, as they are; a particle count belongs to particles only."""
-    extra: dict[str, str] = {}
-    for given, value in about.extra:
-        key = given.upper()
-        if not re.fullmatch(r"[^\s\0]+", key):
-            raise OptionError(f"header key {given!r} cannot be written: one word is needed")
-        if key in KNOWN_KEYS or key in extra:
-            raise OptionError(f"header key {given!r} stands in the header already")
-        extra[key] = value
-    if representation != "ensemble_se3":
-        extra.pop(COUNT_HINT, None)
-    return extra

@@ -89,8 +89,8 @@ class SquareWriter:
         """
         if self._file.closed:
             raise OptionError(f"{self.path}: the recorder is closed; nothing can be appended")
-        stamp = self._next_stamp(stamp_ns)
-        belief = self._check_belief(stamp, pose, covariance)
+        belief = self._check_belief(stamp_ns, pose, covariance)
+        stamp = int(belief.stamp[0])
         blocks = {i: self._check_block(belief, i, (cross or {})[i]) for i in sorted(cross or {})}
 
         values = [*belief.position[0], *belief.rotation[0], *pack_lower(belief.covariance[0])]
@@ -147,8 +147,10 @@ class SquareWriter:
             raise unwritable(path, error) from error
         return file
 
-    def _next_stamp(self, stamp_ns: int) -> int:
-        """The stamp, if it is a whole number of nanoseconds after the last one."""
+    def _check_belief(
+        self, stamp_ns: int, pose: tuple[ArrayLike, ArrayLike], covariance: ArrayLike
+    ) -> GaussianTrack:
+        """A later belief as a track of one scan; what is wrong with it names file and stamp."""
         try:
             stamp = index(stamp_ns)
         except TypeError as error:
@@ -160,12 +162,7 @@ class SquareWriter:
         if last is not None and stamp <= last:
             reason = f"stamp {seconds_text(stamp)} is not after {seconds_text(last)}"
             raise TrackError(reason, place=str(self.path))
-        return stamp
 
-    def _check_belief(
-        self, stamp: int, pose: tuple[ArrayLike, ArrayLike], covariance: ArrayLike
-    ) -> GaussianTrack:
-        """The belief as a track of one scan; what is wrong with it names file and stamp."""
         place = f"{self.path}: stamp {seconds_text(stamp)}"
         try:
             position, rotation = pose

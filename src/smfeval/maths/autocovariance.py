@@ -47,7 +47,20 @@ def block_length(series: Floats) -> BlockLength:
     quiet = max(QUIET_LAGS, int(np.log10(n)))
     furthest = int(np.ceil(np.sqrt(n))) + quiet
     covariance = autocovariance(series, furthest)
-    bandwidth = _bandwidth(_autocorrelation(series, covariance), n, quiet)
+
+    # magnitudes of the autocorrelations, each scaled by the two stretches that overlap
+    energy = np.concatenate([[0.0], np.cumsum((series - series.mean()) ** 2)])
+    cut = np.minimum(np.arange(1, len(covariance) + 1), n)  # lag + 1: as in Patton's own program
+    late, early = energy[n] - energy[cut], energy[n - cut]
+    scale = np.sqrt(np.maximum(late * early, np.finfo(float).tiny))
+    correlation = np.abs(covariance) * n / scale
+
+    # twice the lag where the correlations fall quiet, or all lags if they never do
+    bandwidth = len(correlation) - 1
+    small = correlation[:bandwidth] < 2 * np.sqrt(np.log10(n) / n)
+    runs = np.lib.stride_tricks.sliding_window_view(small, quiet)
+    first = np.flatnonzero(runs.all(axis=-1))
+    bandwidth = min(2 * max(int(first[0]), 1), bandwidth) if first.size else bandwidth
 
     lag = np.arange(1, bandwidth + 1)
     taper = np.minimum(1.0, 2 * (1 - lag / bandwidth)) * covariance[1 : bandwidth + 1]
@@ -59,22 +72,3 @@ def block_length(series: Floats) -> BlockLength:
         min(float(np.cbrt(2 * n * curvature**2 / (c * long_run**2))), longest) for c in (4 / 3, 2)
     )
     return BlockLength(fixed=fixed, geometric=geometric)
-
-
-def _autocorrelation(series: Floats, covariance: Floats) -> Floats:
-    """Magnitudes of the autocorrelations, each scaled by the two stretches that overlap."""
-    n, lags = len(series), len(covariance)
-    energy = np.concatenate([[0.0], np.cumsum((series - series.mean()) ** 2)])
-    cut = np.minimum(np.arange(1, lags + 1), n)  # one more than the lag: as in Patton's own program
-    late, early = energy[n] - energy[cut], energy[n - cut]
-    scale = np.sqrt(np.maximum(late * early, np.finfo(float).tiny))
-    return np.abs(covariance) * n / scale
-
-
-def _bandwidth(correlation: Floats, n: int, quiet: int) -> int:
-    """Twice the lag where the correlations fall quiet, or all lags if they never do."""
-    band = 2 * np.sqrt(np.log10(n) / n)
-    furthest = len(correlation) - 1
-    runs = np.lib.stride_tricks.sliding_window_view(correlation[:furthest] < band, quiet)
-    first = np.flatnonzero(runs.all(axis=-1))
-    return min(2 * max(int(first[0]), 1), furthest) if first.size else furthest

@@ -97,13 +97,20 @@ def _fading_models(count: int) -> Spectra:
     spectrum = signal + noise[:, None]
 
     tilt = 0.5 * (1 - np.array([[1.0], [-1.0]]) * np.exp(-c))  # even, odd
-    v = np.sqrt(2) * signal * _parities(count)[:, None, :]
+    odd = np.arange(1, count + 1) % 2 == 1
+    v = np.sqrt(2) * signal * np.stack([~odd, odd])[:, None, :]
     pull = v / spectrum
     loss = 1 - tilt * np.einsum("pgq,pgq->pg", pull, v)
     gain = tilt / loss
 
     variance = mean - tilt[0] * mean**2 + noise  # the mean has the parity of the even cosines
     explained = tilt[0] * mean**2 * gain[0] * np.einsum("gq,gq->g", pull[0], v[0])
+
+    weight = np.minimum(c, MEMORY_FLAT) ** -MEMORY_TILT
+    weight = weight * NOISE_WEIGHT[np.searchsorted(NOISE, relative)]
+    flat = c >= MEMORY_FLAT
+    weight[flat] *= FLAT_SHARE / weight[flat].sum()
+    weight[~flat] *= (1 - FLAT_SHARE) / weight[~flat].sum()
     return Spectra(
         precision=1 / spectrum,
         pull=pull,
@@ -112,23 +119,8 @@ def _fading_models(count: int) -> Spectra:
         regression=-(mean * gain[0])[:, None] * pull[0],
         residual=variance - explained,
         variance=variance,
-        log_weight=_fading_weight(c, relative),
+        log_weight=np.log(weight * (1 - DRIFT_SHARE - RESONANCE_SHARE)),
     )
-
-
-def _parities(count: int) -> Bools:
-    """Which cosines are even and which are odd, (2, count)."""
-    odd = np.arange(1, count + 1) % 2 == 1
-    return np.stack([~odd, odd])
-
-
-def _fading_weight(c: Floats, relative: Floats) -> Floats:
-    weight = np.minimum(c, MEMORY_FLAT) ** -MEMORY_TILT
-    weight = weight * NOISE_WEIGHT[np.searchsorted(NOISE, relative)]
-    flat = c >= MEMORY_FLAT
-    weight[flat] *= FLAT_SHARE / weight[flat].sum()
-    weight[~flat] *= (1 - FLAT_SHARE) / weight[~flat].sum()
-    return np.log(weight * (1 - DRIFT_SHARE - RESONANCE_SHARE))
 
 
 def _drift_models(count: int) -> Spectra:
@@ -189,8 +181,12 @@ def neighbour_sums(series: Floats | Bools) -> Floats:
     Of numbers the mean is taken off first: far from zero they would drown what varies.
     """
     n, width = series.shape[-1], stretch_width(series.shape[-1])
+    if series.dtype == bool and width == 1:
+        return series.astype(float)
     if series.dtype == bool:
-        return _counts(series, width)
+        ones = series.view(np.uint8)  # narrow sums are quicker, as long as they hold the count
+        enough = width <= np.iinfo(np.uint8).max
+        return _sum_neighbours(ones if enough else ones.astype(np.uint32), width).astype(float)
     mean = series.mean(axis=-1, keepdims=True)
     if width == 1:
         return series - mean
@@ -200,15 +196,6 @@ def neighbour_sums(series: Floats | Bools) -> Floats:
         part = series[..., first * width : (first + step) * width] - mean
         sums[..., first : first + step] = _sum_neighbours(part, width)
     return sums
-
-
-def _counts(member: Floats | Bools, width: int) -> Floats:
-    """Members among so many neighbours each. (..., n) -> (..., m)."""
-    if width == 1:
-        return member.astype(float)
-    ones = member.view(np.uint8)  # narrow sums are quicker, as long as they hold the count
-    enough = width <= np.iinfo(np.uint8).max
-    return _sum_neighbours(ones if enough else ones.astype(np.uint32), width).astype(float)
 
 
 def _sum_neighbours(series: NDArray[Any], width: int) -> NDArray[Any]:
@@ -271,7 +258,11 @@ class MeanPosterior:
 
         -> (probabilities, ...). The start is the mean of the quantiles of the single distributions.
         """
-        low, high = _bracket(self, min(min(p, 1 - p) for p in probabilities))
+        tail = min(min(p, 1 - p) for p in probabilities)  # less is left beyond low and high
+        reach = -t_quantile(self.degrees, tail) + 1
+        low = np.min(self.centre - reach * self.scale, axis=-1)
+        high = np.max(self.centre + reach * self.scale, axis=-1)
+
         upright = (len(probabilities),) + (1,) * self.variance.ndim
         probability = np.reshape(probabilities, upright)
         single = np.reshape([t_quantile(self.degrees, p) for p in probabilities], (*upright, 1))
@@ -318,13 +309,6 @@ def posterior_of_sums(sums: Floats, n: int) -> MeanPosterior:
         degrees=degrees,
         variance=np.exp(np.einsum("...g,...g->...", weight, log_variance)),
     )
-
-
-def _bracket(posterior: MeanPosterior, tail: float) -> tuple[Floats, Floats]:
-    """Two offsets, beyond either of which less than the tail probability is left."""
-    reach = -t_quantile(posterior.degrees, tail) + 1
-    low = np.min(posterior.centre - reach * posterior.scale, axis=-1)
-    return low, np.max(posterior.centre + reach * posterior.scale, axis=-1)
 
 
 def effective_samples(variance: Floats, mean_variance: Floats) -> Floats:

@@ -65,6 +65,13 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
         finite[part] = _is_finite(position[part]) & _is_finite(rotation[part])
         near[part] = _is_below(np.abs(position[part]), FARTHEST_M)
         unit[part] = np.abs(_length(rotation[part]) - 1) <= UNIT_TOLERANCE
+
+    def not_unit(row: int) -> str:
+        length = float(_length(rotation[row : row + 1])[0])
+        if length == 0:
+            return "the quaternion is zero, which is no rotation"
+        return f"the quaternion has length {words.exact(length)}; a rotation needs 1 (within 0.001)"
+
     return [
         Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
         Fault(
@@ -72,7 +79,7 @@ def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
             finite & ~near,
             lambda row: f"the position is beyond {words.exact(FARTHEST_M)} m",
         ),
-        Fault("quaternion not of unit length", finite & ~unit, _quaternion_sentence(rotation)),
+        Fault("quaternion not of unit length", finite & ~unit, not_unit),
     ]
 
 
@@ -93,16 +100,6 @@ def _length(rotation: Floats) -> Floats:
     return np.sqrt(np.einsum("ni,ni->n", rotation, rotation))
 
 
-def _quaternion_sentence(rotation: Floats) -> Callable[[int], str]:
-    def sentence(row: int) -> str:
-        length = float(_length(rotation[row : row + 1])[0])
-        if length == 0:
-            return "the quaternion is zero, which is no rotation"
-        return f"the quaternion has length {words.exact(length)}; a rotation needs 1 (within 0.001)"
-
-    return sentence
-
-
 def covariance_faults(covariance: Floats) -> list[Fault]:
     """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
     finite, symmetric, semidefinite, meant = np.ones((4, len(covariance)), dtype=np.bool_)
@@ -113,16 +110,29 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
             finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
             size = np.abs(variance)
             meant[part] = ~((size > 0) & (size < SMALLEST_VARIANCE)).any(axis=1)
+
+    def skew(row: int) -> str:
+        relative = float(asymmetry(covariance[row : row + 1])[0])
+        return f"the covariance differs from its transpose by {words.number(relative)} relative"
+
+    def indefinite(row: int) -> str:
+        smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
+        if np.isfinite(smallest):
+            size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
+        elif (np.diag(covariance[row]) < 0).any():
+            size = f"a negative variance, {words.number(np.diag(covariance[row]).min())}"
+        else:
+            size = "a zero variance beside covariances that are not zero"
+        return f"the covariance is not positive semi-definite: {size}"
+
     return [
         Fault(
             "covariance not finite",
             ~finite,
             lambda row: "the covariance has a NaN, an infinity or a variance beyond 1e30",
         ),
-        Fault("covariance not symmetric", ~symmetric, _skew_sentence(covariance)),
-        Fault(
-            "covariance not positive semi-definite", ~semidefinite, _indefinite_sentence(covariance)
-        ),
+        Fault("covariance not symmetric", ~symmetric, skew),
+        Fault("covariance not positive semi-definite", ~semidefinite, indefinite),
         Fault(
             "variance too small to be meant",
             finite & ~meant,
@@ -145,28 +155,6 @@ def _classify(covariance: Floats) -> tuple[Bools, Bools, Bools]:
     semidefinite = ~judged
     semidefinite[judged] = is_semidefinite(covariance if judged.all() else covariance[judged])
     return finite, symmetric, semidefinite
-
-
-def _skew_sentence(covariance: Floats) -> Callable[[int], str]:
-    def sentence(row: int) -> str:
-        skew = float(asymmetry(covariance[row : row + 1])[0])
-        return f"the covariance differs from its transpose by {words.number(skew)} relative"
-
-    return sentence
-
-
-def _indefinite_sentence(covariance: Floats) -> Callable[[int], str]:
-    def sentence(row: int) -> str:
-        smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
-        if np.isfinite(smallest):
-            size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
-        elif (np.diag(covariance[row]) < 0).any():
-            size = f"a negative variance, {words.number(np.diag(covariance[row]).min())}"
-        else:
-            size = "a zero variance beside covariances that are not zero"
-        return f"the covariance is not positive semi-definite: {size}"
-
-    return sentence
 
 
 def valid_rows(faults: list[Fault], intake: Intake) -> tuple[Bools, tuple[DroppedRows, ...]]:
@@ -213,17 +201,12 @@ def time_order(
         return np.arange(len(stamp)), (), ()
     backwards = int((np.diff(stamp) < 0).sum())
     note = f"stamps step back {backwards} times; the rows were sorted by time"
+    notes = (note,) if backwards else ()
     order = np.argsort(stamp, kind="stable")
-    order, dropped = _drop_duplicates(stamp, order, intake)
-    return order, dropped, (note,) if backwards else ()
-
-
-def _drop_duplicates(
-    stamp: Ints, order: Ints, intake: Intake
-) -> tuple[Ints, tuple[DroppedRows, ...]]:
     again = np.diff(stamp[order]) == 0
     if not again.any():
-        return order, ()
+        return order, (), notes
+
     first = int(np.argmax(again))
     place, earlier = intake.where(int(order[first + 1])), intake.where(int(order[first]))
     if intake.duplicates == "refuse":
@@ -232,4 +215,5 @@ def _drop_duplicates(
     keep_last = intake.duplicates == "last"
     kept = np.concatenate([~again, [True]]) if keep_last else np.concatenate([[True], ~again])
     reason = f"stamp already seen (the {intake.duplicates} was kept)"
-    return order[kept], (DroppedRows(reason, int(again.sum()), earlier if keep_last else place),)
+    dropped = DroppedRows(reason, int(again.sum()), earlier if keep_last else place)
+    return order[kept], (dropped,), notes
