@@ -17,12 +17,12 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import CONVENTIONS, to_right
+from smfeval.io.convention import CONVENTIONS, POSITION_ONLY, to_right
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.track import About, GaussianTrack, Provenance, Track
+from smfeval.track import About, GaussianTrack, Track
 from smfeval.track.beliefs import normalise_quaternions
 
 MICROSECONDS = 1_000  # ns
@@ -33,7 +33,6 @@ FLIP = np.array([1.0, 1.0, -1.0])
 
 AXES_REMARK = "axes north-east-down and forward-right-down, turned to east-north-up and flu"
 DIAGONAL_REMARK = "variances, the diagonal of the filter's covariance: the log has no cross terms"
-POSITION_ONLY = "position only, in world axes; diagonal"
 
 
 def enu_positions(ned: Floats) -> Floats:
@@ -111,13 +110,7 @@ class Truth(LogRows):
             enu_positions(self.ned),
             unknown if self.rotation is None else self.rotation,
             about=About("base_link", "enu", "fixed", oriented=self.rotation is not None),
-            provenance=Provenance(
-                self.name,
-                self.format,
-                dropped=self.dropped,
-                notes=self.notes,
-                remarks=(AXES_REMARK, *self.remarks),
-            ),
+            provenance=replace(self, remarks=(AXES_REMARK, *self.remarks)).provenance(),
             intake=options.intake(self.where),
         )
 
@@ -141,6 +134,7 @@ class Flight(LogRows):
         """The belief in our axes; of the position alone where the rotation has no variance."""
         flight = one_stretch(self, options)
         oriented = flight.variance.shape[1] == 6
+        convention = CONVENTIONS["ros"].words if oriented else POSITION_ONLY
         variance = np.zeros((len(flight.stamp), 6))
         variance[:, :3] = flight.variance[:, ENU]
         rotation = np.tile([0.0, 0.0, 0.0, 1.0], (len(variance), 1))
@@ -153,14 +147,7 @@ class Flight(LogRows):
             *pose,
             to_right(world, pose, CONVENTIONS["ros"], "translation-first"),
             about=replace(flight.about, oriented=oriented),
-            provenance=Provenance(
-                flight.name,
-                flight.format,
-                f"{CONVENTIONS['ros'].words}; diagonal" if oriented else POSITION_ONLY,
-                flight.dropped,
-                flight.notes,
-                flight.remarks,
-            ),
+            provenance=flight.provenance(f"{convention}; diagonal"),
             intake=options.intake(flight.where),
         )
 

@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
@@ -36,6 +37,9 @@ from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Tr
 from smfeval.track.beliefs import normalise_quaternions
 
 CHUNK = 65536  # scans per step, so that a million Jacobians are never held at once
+
+
+POSITION_ONLY = "position only, in world axes"  # of a belief without rotations
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,13 @@ def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order
     if convention.jacobian is not None:
         covariance = _transform_covariance(convention.jacobian, covariance, pose, backwards=True)
     return _swap_blocks(covariance) if order == "rotation-first" else covariance
+
+
+def refuse_negative(deviation: Floats, where: Callable[[int], str]) -> None:
+    """Raise on a standard deviation below zero, and name its row. (n, d)."""
+    negative = (deviation < 0).any(axis=1)
+    if negative.any():
+        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
 
 
 def from_deviations(deviation: Floats) -> Floats:
@@ -262,7 +273,7 @@ def track_of_arrays(
     settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))
     if rotation is None:
         covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
-        convention, assumed = "position only, in world axes", False
+        convention, assumed = POSITION_ONLY, False
     else:
         covariance = settled.to_right(covariance, (position, rotation))
         convention, assumed = settled.words, settled.assumed

@@ -23,7 +23,7 @@ from smfeval.io.column_names import (
     column_meanings,
     parse_columns,
 )
-from smfeval.io.convention import CONVENTIONS, from_right, track_of_arrays
+from smfeval.io.convention import CONVENTIONS, from_right, refuse_negative, track_of_arrays
 from smfeval.io.formats import header_names
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
@@ -160,10 +160,7 @@ def _covariance(rows: CsvRows) -> Floats | None:
         return None
     values = rows.numbers(list(entries.values()))
     if rows.meanings.deviations:
-        negative = (values < 0).any(axis=1)
-        if negative.any():
-            place = rows.where(int(np.argmax(negative)))
-            raise FormatError(f"{place}: a standard deviation is negative")
+        refuse_negative(values, rows.where)
         values = values**2
     size = 1 + max(max(entry) for entry in entries)
     matrix = np.zeros((len(values), size, size))

@@ -103,9 +103,7 @@ class Fixes(LogRows):
         refuse_off_earth(self.llh, self.where)
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
             local = local_from_llh(self.llh, self.covariance, options)
-        provenance = Provenance(
-            self.name, self.format, self.convention, self.dropped, self.notes, self.remarks
-        )
+        provenance = self.provenance(self.convention)
         return local.track(self.stamp, provenance, options.intake(self.where), self.body)
 
 

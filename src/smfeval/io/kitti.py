@@ -24,9 +24,8 @@ from smfeval.io.parsers import Layout
 from smfeval.io.source import is_gzip_name
 from smfeval.io.text_reader import read_numbers, refuse_other_count
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.track import AnyTrack, Intake, ParticleTrack, Provenance, Track
-from smfeval.track.row_checks import DroppedRows, Fault, pose_faults, time_order, valid_rows
+from smfeval.track import AnyTrack, ParticleTrack, Provenance, Track
+from smfeval.track.row_checks import Fault, pose_faults, time_order, valid_rows
 
 LAYOUT = Layout({12: "a 3x4 matrix row by row"}, stamps=0)
 TIMES_LAYOUT = Layout({1: "a stamp in seconds"})
@@ -45,7 +44,19 @@ def read(path: Path, options: ReadOptions) -> Track:
     times = read_numbers(times_path, TIMES_LAYOUT)
     refuse_other_count(times, numbers, "stamps")
     pose = numbers.columns(1, 13).reshape(-1, 3, 4)
-    kept, dropped = _valid_poses(pose, options.intake(numbers.where))
+
+    finite = np.logical_and.reduce(np.isfinite(pose[:, :, :3]), axis=(-1, -2))
+    matrix = np.where(finite[:, None, None], pose[:, :, :3], np.eye(3))
+    turned = np.where(finite[:, None], so3.quaternion(np.eye(3)), np.nan)
+    wrong = Fault(
+        "matrix not a rotation",
+        ~is_rotation(matrix),
+        lambda row: f"the 3x3 matrix is no rotation: {non_rotation_reason(matrix[row])}",
+    )
+    faults = [*pose_faults(pose[:, :, 3], turned), wrong]
+    good, dropped = valid_rows(faults, options.intake(numbers.where))
+    kept = np.flatnonzero(good)
+
     by_time = options.intake(lambda row: times.where(int(kept[row])))
     order, twice, notes = time_order(times.stamp[kept], by_time)
     rows = kept[order]
@@ -62,20 +73,6 @@ def read(path: Path, options: ReadOptions) -> Track:
         ),
         intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )
-
-
-def _valid_poses(pose: Floats, intake: Intake) -> tuple[Ints, tuple[DroppedRows, ...]]:
-    """Rows that are finite and hold a rotation. (n, 3, 4)."""
-    finite = np.logical_and.reduce(np.isfinite(pose[:, :, :3]), axis=(-1, -2))
-    matrix = np.where(finite[:, None, None], pose[:, :, :3], np.eye(3))
-    turned = np.where(finite[:, None], so3.quaternion(np.eye(3)), np.nan)
-    wrong = Fault(
-        "matrix not a rotation",
-        ~is_rotation(matrix),
-        lambda row: f"the 3x3 matrix is no rotation: {non_rotation_reason(matrix[row])}",
-    )
-    good, dropped = valid_rows([*pose_faults(pose[:, :, 3], turned), wrong], intake)
-    return np.flatnonzero(good), dropped
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from smfeval.errors import FormatError
 from smfeval.maths.arrays import Bools, Ints
-from smfeval.track import DroppedRows
+from smfeval.track import DroppedRows, Provenance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,12 @@ class LogRows:
     def where(self, row: int) -> str:
         """The place of a row, for people."""
         return f"{self.name} {self.unit} {self.row[row] + 1}"
+
+    def provenance(self, convention: str | None = None) -> Provenance:
+        """Where the rows come from, how their covariances were read, and what is left out."""
+        return Provenance(
+            self.name, self.format, convention, self.dropped, self.notes, self.remarks
+        )
 
     def noted(self, *notes: str) -> Self:
         """The rows with further notes."""

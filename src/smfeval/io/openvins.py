@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import from_deviations, settle_convention
+from smfeval.io.convention import from_deviations, refuse_negative, settle_convention
 from smfeval.io.formats import DEVIATION, FileHead
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import Layout
@@ -95,10 +95,7 @@ def _read_state(path: Path, options: ReadOptions) -> Track:
     refuse_other_count(table, numbers, "deviations")
     refuse_other_stamps(table, numbers)
     deviation = table.columns(1, 7)
-    negative = (deviation < 0).any(axis=1)
-    if negative.any():
-        place = table.where(int(np.argmax(negative)))
-        raise FormatError(f"{place}: a standard deviation is negative")
+    refuse_negative(deviation, table.where)
     covariance = from_deviations(deviation)
     kept, dropped = valid_sidecar_rows(covariance, options.intake(table.where))
     note = f"standard deviations from {beside}; correlations are not in it and read as zero"

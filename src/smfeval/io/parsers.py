@@ -8,16 +8,13 @@ imported it is the faster one for any text.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.maths.symmetric import chunks
-
-if TYPE_CHECKING:
-    pass
 
 Unit = Literal["seconds", "nanoseconds"]
 Tail = Literal["keep", "drop"]

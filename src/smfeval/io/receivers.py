@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError
+from smfeval.io.convention import POSITION_ONLY
 from smfeval.io.geodetic import Fixes
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
@@ -43,7 +44,6 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UTC_REMARK = "stamps are UTC; no leap seconds were applied"
 ELLIPSOID_REMARK = "heights are above the ellipsoid"
 DAMAGED = "messages that are damaged or cut off"
-CONVENTION = "position only, in world axes"
 
 
 def _messages(
@@ -120,12 +120,12 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
     remarks: tuple[str, ...] = (ELLIPSOID_REMARK, UTC_REMARK, f"fixes: {', '.join(kinds)}")
     if beliefs:
         covariance, known = _nav_covariances(fixes, beliefs)
-        convention, remarks = f"{CONVENTION}; full", (COV_REMARK, *remarks)
+        convention, remarks = f"{POSITION_ONLY}; full", (COV_REMARK, *remarks)
         notes = _disagreement_notes(covariance[known], radial[known])
     else:
         axis, known = radial[:, 0] ** 2 / 2, np.ones(len(rows), dtype=np.bool_)
         covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
-        convention, notes = f"{CONVENTION}; diagonal", (ACCURACY_NOTE,)
+        convention, notes = f"{POSITION_ONLY}; diagonal", (ACCURACY_NOTE,)
 
     def flagged(field: str, value: int) -> Bools:
         return np.array([getattr(fix, field, 1 - value) == value for fix in rows], dtype=np.bool_)
@@ -246,7 +246,7 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
         row=np.arange(len(epochs)),
         llh=llh,
         covariance=covariance,
-        convention=f"{CONVENTION}; {'diagonal' if unused else 'full'}",
+        convention=f"{POSITION_ONLY}; {'diagonal' if unused else 'full'}",
         notes=tuple(note for note, holds in notes.items() if holds),
         remarks=(GST_REMARK, *above, UTC_REMARK),
         dropped=damaged,

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from smfeval.errors import FormatError, OptionError
+from smfeval.io.convention import POSITION_ONLY, refuse_negative
 from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import DECIMALS
@@ -120,9 +121,7 @@ def read_solution(path: Path) -> Solution:
     values = _parse_numbers(words[:, 2:], where)
     rest = heading.kind.words
     deviation = values[:, rest + 2 : rest + 8]
-    negative = (deviation[:, :3] < 0).any(axis=1)
-    if negative.any():
-        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
+    refuse_negative(deviation[:, :3], where)
     notes = [  # a row that was commented out is worth a word; other comments are not
         f"{path}:{number}: a row is commented out; it was left out"
         for number, text in comments
@@ -269,7 +268,7 @@ def read(path: Path, options: ReadOptions) -> Track:
     provenance = Provenance(
         table.name,
         "RTKLIB",
-        "position only, in world axes" if belief else None,
+        POSITION_ONLY if belief else None,
         notes=table.notes,
         remarks=_remarks(table),
     )

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from smfeval.errors import FormatError, OptionError, TrackError
-from smfeval.io.convention import Choice, SettledConvention, choose, settle_convention
+from smfeval.io.convention import (
+    POSITION_ONLY,
+    Choice,
+    SettledConvention,
+    choose,
+    settle_convention,
+)
 from smfeval.io.geodetic import Fixes
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
@@ -179,20 +185,18 @@ def _track(
 ) -> Track:
     """The poses, or the beliefs where the covariance's convention is settled."""
     arrays: list[Any] = [rows.stamp, rows.position, rows.rotation]
-    notes, convention, assumed = rows.notes, None, False
+    convention, assumed = None, False
     if rows.covariance is not None and settled is not None:
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
             right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
             skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
         arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
-        notes += health_notes(rows.covariance) + settled.notes
+        rows = rows.noted(*health_notes(rows.covariance), *settled.notes)
         convention, assumed = settled.words, settled.assumed
     return (Track if convention is None else GaussianTrack)(
         *arrays,
         about=rows.about,
-        provenance=Provenance(
-            rows.name, rows.format, convention, rows.dropped, notes, convention_assumed=assumed
-        ),
+        provenance=replace(rows.provenance(convention), convention_assumed=assumed),
         intake=options.intake(rows.where),
     )
 
@@ -301,7 +305,7 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     belief = replace(
         fixes,
         covariance=fixes.covariance * diagonal,
-        convention="position only, in world axes",
+        convention=POSITION_ONLY,
         remarks=(f"position_covariance has {describe_types(fixes.type)}",),
     )
     notes = health_notes(fixes.covariance) + _type_notes(fixes)
