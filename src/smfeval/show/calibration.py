@@ -11,11 +11,30 @@ ARROW = "->"
 
 def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     """The conclusion, where it comes from, notes, and every held-out track."""
-    regions = calibration.regions
+    regions, counted = calibration.regions, calibration.counted
+    doubts = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
+    if len(doubts) > 1 and not verbose:
+        doubts = [f"{doubts[0]}; {words.count(len(doubts) - 1)} more (-v)"]
+    doubts += ["mend that first: a factor would hide it"] if doubts else []
+
+    tracks = calibration.correction.learnt.tracks
+    learnt = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
+    learnt += f": k {words.number(calibration.k)} (mean NEES / d)"
+    learnt += f", {words.number(calibration.robust_k)} by medians"
+    if calibration.predicted is not None:
+        low, high = map(words.number, calibration.predicted)
+        learnt += f"; k of a new track: {low} to {high}"
+
+    gain, lost = calibration.gain, len(calibration.held_out) - len(counted)
+    better = sum(each.after.log_score < each.before.log_score for each in counted)
+    proof = f"log score better on {words.count_of(better, len(counted), 'track')}, by {gain}"
+    proof += "" if gain.low is not None else f" ({gain.reason})"
+    proof += f"; {words.count(lost, 'lost track')} not counted" if lost else ""
+
     rows = [
-        *labelled("doubt", _doubt_texts(calibration, verbose=verbose)),
-        Row("learnt on", _learnt_text(calibration)),
-        Row("held out", _held_out_text(calibration)),
+        *labelled("doubt", doubts),
+        Row("learnt on", learnt),
+        Row("held out", f"{calibration.how}: {proof}"),
         Row("worst", _outcome_text(calibration.worst)),
         *labelled("lost", _lost_texts(calibration)),
         *labelled("models", _model_texts(calibration, verbose=verbose)),
@@ -23,6 +42,16 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         *labelled("publish", _parameter_texts(calibration)),
         *labelled("note", calibration.notes),
     ]
+    return Report(
+        (
+            ReportSection(calibration.sentence, rows=tuple(rows)),
+            ReportSection(table=_table(calibration)),
+        )
+    )
+
+
+def _table(calibration: Calibration) -> Table:
+    """Every held-out track before and after the correction."""
     head = [
         ("", "", "before", "", "", "after", ""),
         ("track", "scans", "k", "log score", "coverage", "log score", "coverage"),
@@ -39,39 +68,7 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         )
         for each in calibration.held_out
     ]
-    table = Table.of_texts([*head, *body], right=True)
-    return Report(
-        (ReportSection(calibration.sentence, rows=tuple(rows)), ReportSection(table=table))
-    )
-
-
-def _doubt_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
-    """What looks wrong about the files: a factor would hide it."""
-    lines = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
-    if len(lines) > 1 and not verbose:
-        lines = [f"{lines[0]}; {words.count(len(lines) - 1)} more (-v)"]
-    return [*lines, "mend that first: a factor would hide it"] if lines else []
-
-
-def _learnt_text(calibration: Calibration) -> str:
-    tracks = calibration.correction.learnt.tracks
-    said = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
-    said += f": k {words.number(calibration.k)} (mean NEES / d)"
-    said += f", {words.number(calibration.robust_k)} by medians"
-    if calibration.predicted is not None:
-        low, high = calibration.predicted
-        said += f"; k of a new track: {words.number(low)} to {words.number(high)}"
-    return said
-
-
-def _held_out_text(calibration: Calibration) -> str:
-    counted = calibration.counted
-    better = sum(each.after.log_score < each.before.log_score for each in counted)
-    said = f"{calibration.how}: log score better on {words.count_of(better, len(counted), 'track')}"
-    gain = calibration.gain
-    said += f", by {gain}" if gain.low is not None else f", by {gain} ({gain.reason})"
-    lost = len(calibration.held_out) - len(counted)
-    return said + (f"; {words.count(lost, 'lost track')} not counted" if lost else "")
+    return Table.of_texts([*head, *body], right=True)
 
 
 def _outcome_text(held: HeldOut) -> str:

@@ -127,7 +127,14 @@ class Explained:
 
 def report(found: Explained, *, verbose: bool = False) -> Report:
     """A line for each question; `verbose` has every measure of the geometry."""
-    rows, title = list(_verdict_rows(found)), f"explain: {found.belief}"
+    rows, title = [Row("k", "not known without a reference")], f"explain: {found.belief}"
+    if found.evaluation is not None:
+        verdict, k = found.evaluation.verdict, found.evaluation["k"]
+        aligned = f"aligned by {found.evaluation.alignment.kind}"
+        rows = [Row("verdict", verdict.label), Row("k", f"{k}, {aligned}")]
+        if verdict.label != "overconfident":
+            text = "overconfidence is not shown here: what follows takes k as it stands"
+            rows.append(Row("", text))
     if found.explanation is not None:
         updates = found.explanation.updates
         scans = words.count_of(updates, updates + found.explanation.left_out.total, "scan")
@@ -186,16 +193,6 @@ def document(found: Explained) -> dict[str, Any]:
         },
         "notes": list(found.notes),
     }
-
-
-def _verdict_rows(found: Explained) -> Iterator[Row]:
-    if found.evaluation is None:
-        yield Row("k", "not known without a reference")
-        return
-    yield Row("verdict", found.evaluation.verdict.label)
-    yield Row("k", f"{found.evaluation['k']}, aligned by {found.evaluation.alignment.kind}")
-    if found.evaluation.verdict.label != "overconfident":
-        yield Row("", "overconfidence is not shown here: what follows takes k as it stands")
 
 
 def _credit_rows(row: CreditRow) -> Iterator[Row]:

@@ -117,13 +117,5 @@ def _sensor(each: SensorJudgement) -> dict[str, Any]:
 
 
 def _interval(found: Interval | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "level": found.level,
-        "n_effective": found.n_effective,
-        "reason": found.reason,
-    }
+    names = ("value", "low", "high", "level", "n_effective", "reason")
+    return None if found is None else {name: getattr(found, name) for name in names}

@@ -67,7 +67,12 @@ def html(subject: Drawable) -> str:
 def section_of(subject: Drawable) -> tuple[str, ReportSection]:
     """Title, and sentences with rows or a table."""
     if isinstance(subject, Evaluation):
-        return subject.estimate.provenance.name, _evaluation_section(subject)
+        # The lines of the report without those that name flags; all notes and doubts instead.
+        rows = [row for row in brief_rows(subject) if row.label not in ("next", "note", "doubt")]
+        rows += labelled("note", (n for n in subject.all_notes if n != subject.intervals_note))
+        rows += labelled("doubt", (doubt.sentence for doubt in subject.doubts))
+        section = ReportSection(lead=(subject.verdict.headline,), rows=tuple(rows))
+        return subject.estimate.provenance.name, section
     if isinstance(subject, Track | ParticleTrack):
         return subject.provenance.name, ReportSection(
             rows=tuple(check.track_rows(examine(subject)))
@@ -77,15 +82,6 @@ def section_of(subject: Drawable) -> tuple[str, ReportSection]:
         table = results_table.table_of([(title, subject.to_dict())])
         return title, ReportSection(lead=sentences, table=results_table.shown_table(table))
     raise OptionError(f"{type(subject).__name__} has nothing to show")
-
-
-def _evaluation_section(found: Evaluation) -> ReportSection:
-    """The lines of the report without those that name flags; all notes and doubts instead."""
-    rows = [row for row in brief_rows(found) if row.label not in ("next", "note", "doubt")]
-    notes = [note for note in found.all_notes if note != found.intervals_note]
-    doubts = [doubt.sentence for doubt in found.doubts]
-    lines = (*rows, *labelled("note", notes), *labelled("doubt", doubts))
-    return ReportSection(lead=(found.verdict.headline,), rows=lines)
 
 
 def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Beliefs compared with each other: their report, and strict JSON data."""
 
 from dataclasses import asdict, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,20 @@ from smfeval.compare.hypothesis import Hypothesis
 from smfeval.judge.sentences import evidence_text, fitted_text, support
 from smfeval.show.check import reading_rows
 from smfeval.show.numbers import relative_rows
-from smfeval.show.report import Report, ReportSection, Row, Table, doubt_text, labelled
+from smfeval.show.report import (
+    DASH,
+    Cell,
+    Cells,
+    Report,
+    ReportSection,
+    Row,
+    Table,
+    doubt_text,
+    labelled,
+    length_cell,
+    number_cell,
+    plain_cell,
+)
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
@@ -82,27 +96,21 @@ def doubt_texts(comparison: Comparison) -> list[str]:
 
 
 def _with_short_names(comparison: Comparison) -> Comparison:
-    """The same with the names of the tracks without the folders that all of them share."""
+    """Names of the tracks without the folders that all of them share, in doubts too."""
     names = [name_of(track) for track in comparison.tracks]
     short = dict(zip(names, words.without_common_folders(names), strict=True))
     own = comparison.attribution
     if own is not None:
         renamed = (replace(each, name=short[each.name]) for each in own.estimators)
         own = replace(own, estimators=tuple(renamed))
-    pairs = tuple(_short_pair(pair, short) for pair in comparison.pairs)
-    return replace(comparison, pairs=pairs, attribution=own)
-
-
-def _short_pair(pair: Pair, short: dict[str, str]) -> Pair:
-    """The pair with other names of the tracks, in what looks wrong too."""
-    doubts = tuple(doubt.renamed(short) for doubt in pair.doubts)
-    a, b, claim = short[pair.a], short[pair.b], pair.claim
-    claim = replace(
-        claim,
-        facts=replace(claim.facts, pair=(a, b)),
-        doubt=claim.doubt and explanation(doubts),
-    )
-    return replace(pair, a=a, b=b, claim=claim, doubts=doubts)
+    pairs = []
+    for pair in comparison.pairs:
+        a, b, claim = short[pair.a], short[pair.b], pair.claim
+        doubts = tuple(doubt.renamed(short) for doubt in pair.doubts)
+        facts, doubt = replace(claim.facts, pair=(a, b)), claim.doubt and explanation(doubts)
+        claim = replace(claim, facts=facts, doubt=doubt)
+        pairs.append(replace(pair, a=a, b=b, claim=claim, doubts=doubts))
+    return replace(comparison, pairs=tuple(pairs), attribution=own)
 
 
 def _brief_rows(pair: Pair) -> list[Row]:
@@ -156,18 +164,16 @@ def k_pair_matrix(comparison: Comparison) -> Table:
     """k_pair of all pairs, with its lower bound where there is one."""
     first, *others = comparison.pairs[: len(comparison.tracks) - 1]  # of the first track
     names = [first.a, first.b, *(pair.b for pair in others)]
-    indices, pairs = range(len(names)), iter(comparison.pairs)
+    indices = range(len(names))
     letters = [LETTERS[i] if i < len(LETTERS) else str(i + 1) for i in indices]
-    cells = {(i, j): _k_pair_cell(next(pairs)) for i in indices for j in indices if i < j}
+    cells = {
+        (i, j): f"{words.number(pair.k.value)} ({plain_cell(pair.claim.at_least)})"
+        for (i, j), pair in zip(combinations(indices, 2), comparison.pairs, strict=True)
+    }
     body = [
         [f"{letters[i]}  {names[i]}", *(cells.get((i, j), "") for j in indices)] for i in indices
     ]
     return Table.of_texts([["k_pair (at least)", *letters], *body], right=True)
-
-
-def _k_pair_cell(pair: Pair) -> str:
-    least = pair.claim.at_least
-    return f"{words.number(pair.k.value)} ({'-' if least is None else words.number(least)})"
 
 
 def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
@@ -232,7 +238,7 @@ def judged_texts(pair: Pair) -> list[str]:
 def _by_gauge(pair: Pair) -> list[str]:
     """Alignments and k_pair; in brackets those with fewer freedoms than the tracks leave open."""
     names = [row.gauge if row.admissible else f"({row.gauge})" for row in pair.gauges]
-    values = ["-" if row.k is None else words.number(row.k) for row in pair.gauges]
+    values = [str(plain_cell(row.k)) for row in pair.gauges]
     short = any(not row.admissible for row in pair.gauges)
     explained = ["in brackets: fewer freedoms than the tracks leave open"] if short else []
     return [*words.table([["", *names], ["k_pair", *values]], right=True), *explained]
@@ -250,7 +256,7 @@ def _by_clock(pair: Pair) -> list[str]:
 
 def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:
     values = ", ".join(words.fixed(value, 2, signed=True) for value in found.eigenvalues)
-    own = " and ".join("-" if k is None else words.number(k) for k in (found.k_a, found.k_b))
+    own = " and ".join(str(plain_cell(k)) for k in (found.k_a, found.k_b))
     verdict = "no direction has opposed errors, the bound holds"
     if not found.holds:
         chance = "beyond chance" if found.is_refuted else "not beyond chance"
@@ -271,7 +277,8 @@ def _attribution_rows(found: Attribution) -> list[Row]:
     if found.reason:
         return [Row("own k", f"not identifiable: {found.reason}")]
     head = ["", "k", "k if two share", "error", "reported", "at least", "label"]
-    lines = words.table([head, *(_own_row(own) for own in found.estimators)], right=True)
+    body = [list(map(str, own_cells(own))) for own in found.estimators]
+    lines = words.table([head, *body], right=True)
     how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
     assumed = f"k: {what}second moments per axis, errors assumed uncorrelated"
@@ -289,12 +296,18 @@ def aligned_words(found: Attribution) -> str:
     return "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
 
 
-def _own_row(own: EstimatorAttribution) -> list[str]:
-    least = "-" if own.at_least is None else words.number(own.at_least)
-    if own.sigma_m is None or own.k_if_shared is None:
-        return [own.name, "-", "-", "-", words.length(own.reported_m), least, own.label]
-    sizes = [words.length(own.sigma_m), words.length(own.reported_m)]
-    return [own.name, str(own.k), words.number(own.k_if_shared), *sizes, least, own.label]
+def own_cells(own: EstimatorAttribution) -> Cells:
+    """Name, k, k if two share errors, error, reported, at least, label."""
+    known = own.sigma_m is not None and own.k_if_shared is not None
+    return (
+        Cell(own.name),
+        number_cell(own.k) if known else DASH,
+        plain_cell(own.k_if_shared) if known else DASH,
+        DASH if own.sigma_m is None or not known else length_cell(own.sigma_m),
+        length_cell(own.reported_m),
+        plain_cell(own.at_least),
+        Cell(own.label),
+    )
 
 
 def document(comparison: Comparison) -> dict[str, Any]:

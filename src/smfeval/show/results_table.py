@@ -110,28 +110,25 @@ def _rows(name: str, document: dict[str, Any]) -> list[ResultRow]:
 
 
 def _score_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
-    return map(_score_row, document.get("results", [document]))
-
-
-def _score_row(found: dict[str, Any]) -> ResultRow:
-    calibration = found["calibration"] or {}
-    coverage = calibration.get("coverage", {})
-    spaces = [found[space]["numbers"] for space in ("rotation", "pose") if found[space]]
-    numbers = _numbers(found["scores"], calibration, *spaces) | {
-        COVERAGES[float(level)]: number
-        for level, number in _numbers(coverage).items()
-        if float(level) in COVERAGES
-    }
-    about = {
-        "estimate": found["estimate"]["name"],
-        "reference": found["reference"]["name"],
-        "verdict": found["verdict"]["label"],
-        "scans": found["association"]["estimate_scans"],
-        "scored": found["association"]["scored"],
-        "alignment": found["gauge"]["alignment"],
-        "axes": found["axes"],
-    }
-    return _row(about, numbers)
+    for found in document.get("results", [document]):
+        calibration = found["calibration"] or {}
+        coverage = _numbers(calibration.get("coverage", {}))
+        spaces = [found[space]["numbers"] for space in ("rotation", "pose") if found[space]]
+        numbers = _numbers(found["scores"], calibration, *spaces) | {
+            COVERAGES[float(level)]: number
+            for level, number in coverage.items()
+            if float(level) in COVERAGES
+        }
+        about = {
+            "estimate": found["estimate"]["name"],
+            "reference": found["reference"]["name"],
+            "verdict": found["verdict"]["label"],
+            "scans": found["association"]["estimate_scans"],
+            "scored": found["association"]["scored"],
+            "alignment": found["gauge"]["alignment"],
+            "axes": found["axes"],
+        }
+        yield _row(about, numbers)
 
 
 def _study_rows(document: dict[str, Any]) -> Iterable[ResultRow]:

@@ -88,10 +88,8 @@ def report(found: Sequence[Findings], *, verbose: bool = False, chart: bool = Fa
     sections = (
         [_comparison([each.evaluation for each in found], verbose=verbose)] if several else []
     )
-    if verbose:
-        sections += [_everything(each.evaluation, chart=chart) for each in found]
-    elif not several:
-        sections.append(_summary(found[0], chart=chart))
+    if verbose or not several:
+        sections += [_section(each, verbose=verbose, chart=chart) for each in found]
     if any(each.causes for each in found):
         from smfeval.show.causes import sections_of  # noqa: PLC0415  only where asked for
 
@@ -111,18 +109,15 @@ def last_lines(found: Findings) -> str:
     return "\n".join(lines)
 
 
-def _summary(found: Findings, *, chart: bool) -> ReportSection:
-    verdict, rows = found.evaluation.verdict, brief_rows(found.evaluation, causes=found.causes)
-    rows = _with_chart(rows, found.evaluation) if chart else rows
-    return ReportSection(verdict.headline, rows=tuple(rows), label=verdict.label)
-
-
-def _everything(evaluation: Evaluation, *, chart: bool) -> ReportSection:
-    verdict, rows = evaluation.verdict, all_rows(evaluation)
+def _section(found: Findings, *, verbose: bool, chart: bool) -> ReportSection:
+    """The report of one estimate: a few lines, or every number."""
+    evaluation, verdict = found.evaluation, found.evaluation.verdict
+    rows = all_rows(evaluation) if verbose else brief_rows(evaluation, causes=found.causes)
     rows = _with_chart(rows, evaluation) if chart else rows
     tracks = (evaluation.estimate, evaluation.reference)
     names = " against ".join(track.provenance.name for track in tracks)
-    return ReportSection(verdict.sentence, (names,), rows=tuple(rows), label=verdict.label)
+    title, lead = (verdict.sentence, (names,)) if verbose else (verdict.headline, ())
+    return ReportSection(title, lead, rows=tuple(rows), label=verdict.label)
 
 
 def _with_chart(rows: list[Row], evaluation: Evaluation) -> list[Row]:

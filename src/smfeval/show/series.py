@@ -12,6 +12,7 @@ from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints, gap_mask
 from smfeval.maths.dependence import wanders
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.score import Residuals
 from smfeval.score.pit import honest_median, relative_nees
 from smfeval.summarise.number import Number
 from smfeval.summarise.quantities import coverage_numbers
@@ -69,13 +70,13 @@ def origin_ns(evaluations: Sequence[Evaluation]) -> int:
     return min(int(each.position.estimate.stamp[0]) for each in evaluations)
 
 
-def sigma(evaluation: Evaluation) -> Floats:
-    """Reported sigma of the position error: sqrt(tr S), the RMS of |e| if honest. (n,) metres.
+def sigma(residuals: Residuals) -> Floats:
+    """Reported sigma of the error: sqrt(tr S), the RMS of |e| if honest. (n,) metres or radians.
 
     S is what the belief predicts for the reference, S + S_ref. A sigma per axis, sqrt(tr S / d),
     would set a length in d dimensions against the spread of one of them.
     """
-    return np.sqrt(np.trace(evaluation.position.residuals.predicted_covariance, axis1=1, axis2=2))
+    return np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
 
 
 def nees_ratio(scored: ScoredScans) -> Floats:

@@ -29,7 +29,7 @@ def test_sigma_is_the_rms_error_of_an_honest_belief(rng):
     found = evaluated(rng)
     draws = rng.multivariate_normal(np.zeros(3), S, size=200_000)
     rms = np.sqrt((draws**2).sum(axis=1).mean())
-    np.testing.assert_allclose(sigma(found), rms, rtol=0.01)
+    np.testing.assert_allclose(sigma(found.position.residuals), rms, rtol=0.01)
 
 
 def test_the_error_line_is_the_error_and_the_bands_end_at_one_two_and_three_sigma(rng):
@@ -70,7 +70,7 @@ def test_a_few_estimates_have_a_panel_each_with_bands_and_one_scale(rng):
             line_of(panel, f"{name}: error").get_ydata(), each.position.series["ape"]
         )
         edges = [band.get_paths()[0].vertices[:, 1].max() for band in panel.collections]
-        np.testing.assert_allclose(edges, sigma(each)[0] * np.array([1, 2, 3]))
+        np.testing.assert_allclose(edges, sigma(each.position.residuals)[0] * np.array([1, 2, 3]))
 
 
 def test_many_estimates_share_a_panel_with_their_sigma_as_dashed_lines_on_top(rng):
@@ -80,7 +80,7 @@ def test_many_estimates_share_a_panel_with_their_sigma_as_dashed_lines_on_top(rn
     assert len({line.get_color() for line in errors}) == 5
     for i, each in enumerate(many):
         line = line_of(axes, f"no{i}: reported")
-        np.testing.assert_allclose(line.get_ydata(), sigma(each))
+        np.testing.assert_allclose(line.get_ydata(), sigma(each.position.residuals))
         assert line.get_zorder() > max(error.get_zorder() for error in errors)
 
 
@@ -166,7 +166,7 @@ def test_a_single_missing_scan_breaks_no_band_and_a_lone_scan_has_a_bar(rng):
     stretches = band_of(axes, "reported 1")
     assert [round(p[:, 0].min(), 2) for p in stretches] == pytest.approx([0.0, 4.95, 5.5])
     assert [round(p[:, 0].max(), 2) for p in stretches] == pytest.approx([3.9, 5.05, 5.9])
-    top = sigma(found)[list(keep).index(50)]
+    top = sigma(found.position.residuals)[list(keep).index(50)]
     assert stretches[1][:, 1].max() == pytest.approx(top)
 
 

@@ -88,7 +88,7 @@ def error_size_in(evaluations: Evaluations) -> tuple[float, float]:
 
 def _error_curves(evaluation: Evaluation, start: int) -> ErrorCurves:
     scored = evaluation.position
-    spread = [sigma(evaluation)] if has_belief(evaluation) else []
+    spread = [sigma(scored.residuals)] if has_belief(evaluation) else []
     return polyline(scored.estimate.stamp, scored.series["ape"], *spread, origin_ns=start)
 
 
@@ -98,11 +98,9 @@ def rotation_error(axes: Axes, evaluation: Evaluation) -> None:
     scored = evaluation.rotation
     if scored is None or scored.residuals.covariance is None:
         raise SeriesError(f"{estimate_name(evaluation)}: its rotation is not scored")
-    error, covariance = scored.residuals.error, scored.residuals.predicted_covariance
-    angle = np.degrees(np.linalg.norm(error, axis=1))
-    spread = np.degrees(np.sqrt(np.einsum("nii->n", covariance)))
-    stamp = scored.estimate.stamp
-    drawn = polyline(stamp, angle, spread, origin_ns=origin_ns([evaluation]))
+    angle = np.degrees(np.linalg.norm(scored.residuals.error, axis=1))
+    spread = np.degrees(sigma(scored.residuals))
+    drawn = polyline(scored.estimate.stamp, angle, spread, origin_ns=origin_ns([evaluation]))
     floor = MARGIN * _smallest_positive(*drawn[1:])
     _draw_error(axes, drawn, estimator_names([evaluation])[0], 0)
     _draw_bands(axes, drawn, floor, named=True)
@@ -162,26 +160,21 @@ def axis_errors(axes: Sequence[Axes], evaluation: Evaluation) -> None:
     if len(axes) != len(letters):
         raise OptionError(f"{len(axes)} axes to draw on; the scored {letters} need {len(letters)}")
     residuals, stamp = found.position.residuals, found.position.estimate.stamp
+    name = estimator_names([found])[0]
     for i, (panel, letter) in enumerate(zip(axes, letters, strict=True)):
-        spread = np.sqrt(residuals.predicted_covariance[:, i, i])
-        _draw_axis_error(
-            panel, polyline(stamp, residuals.error[:, i], spread), estimator_names([found])[0]
-        )
+        sigmas = np.sqrt(residuals.predicted_covariance[:, i, i])
+        time, error, spread = polyline(stamp, residuals.error[:, i], sigmas)
+        draw_series(panel, time, error, color=colour(0), label=f"{name}: error")
+        draw_band(panel, time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
+        for times in (2, 3):
+            inner, outer, look = (times - 1) * spread, times * spread, BAND_OPACITY[times]
+            draw_band(panel, time, inner, outer, **band_style(look), label=f"±{times}{SIGMA}")
+            draw_band(panel, time, -outer, -inner, **band_style(look))
+        panel.axhline(0, color=HONEST_GREY, ls="--", lw=0.6)
         panel.set_ylabel(f"{letter} error (m)")
         panel.margins(x=0.01)
     axes[-1].set_xlabel("time (s)")
     legend_above(axes[0])
-
-
-def _draw_axis_error(axes: Axes, drawn: list[Floats], name: str) -> None:
-    time, error, spread = drawn
-    draw_series(axes, time, error, color=colour(0), label=f"{name}: error")
-    draw_band(axes, time, -spread, spread, **band_style(BAND_OPACITY[1]), label=f"±1{SIGMA}")
-    for times in (2, 3):
-        inner, outer, legend = (times - 1) * spread, times * spread, f"±{times}{SIGMA}"
-        draw_band(axes, time, inner, outer, **band_style(BAND_OPACITY[times]), label=legend)
-        draw_band(axes, time, -outer, -inner, **band_style(BAND_OPACITY[times]))
-    axes.axhline(0, color=HONEST_GREY, ls="--", lw=0.6)
 
 
 def reported_sigma(axes: Axes, track: AnyTrack) -> None:
@@ -218,7 +211,7 @@ def divergence(axes: Axes, evaluation: Evaluation) -> None:
     """
     found = single_belief(evaluation)
     stamp, error = found.position.estimate.stamp, found.position.series["ape"]
-    band = BAND_SIGMAS * sigma(found)
+    band = BAND_SIGMAS * sigma(found.position.residuals)
     time, line, edge = polyline(stamp, error, band)
     draw_series(axes, time, line, color=colour(0), label=f"{estimator_names([found])[0]}: error")
     legend = f"reported 3{SIGMA} ({SIGMA}: {SIGMA_MEANING})"

@@ -15,7 +15,6 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
-from smfeval.compare.duels import Column, Ranks
 from smfeval.compare.slopes import Line
 from smfeval.compare.sweep import Sweep
 from smfeval.errors import OptionError, SmfevalError
@@ -64,7 +63,8 @@ def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 FigureFactory = Callable[[], Figure]  # gives an empty figure, see `draw`
-FigureJob = tuple[str, str, Any]  # name of the figure drawn, name in the table, subject
+# Name of the figure drawn, name in the table, what it is drawn from, and options.
+FigureJob = tuple[str, str, tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,12 @@ def figures_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) ->
 def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gallery:
     """Figures that several evaluations share, then those of each, named after the estimate."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
-    shared = [
-        (name, name, found)
-        for name, kind in FIGURES.items()
-        if kind.needs == "evaluations" and (name != "tracks" or len(found) > 1)
-    ]
-    gallery = _draw_jobs([*shared, *_single_jobs(found)], make)
     names = [each.estimate.provenance.name for each in found]
+    jobs = [job for job in _jobs({"evaluations": found}) if job[0] != "tracks" or len(found) > 1]
+    for number, (each, name) in enumerate(zip(found, words.names(names), strict=True), start=1):
+        tail = "" if len(found) == 1 else f"_{number}_{_as_file_name(name)}"
+        jobs += _jobs({"evaluation": each}, tail)
+    gallery = _draw_jobs(jobs, make)
     return replace(
         gallery, notes=(*omission_notes(found, gallery.figures), *missing_glyph_notes(names))
     )
@@ -103,31 +102,24 @@ def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gal
 
 def gallery_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> Gallery:
     """The map of all pairs, and their sensitivity to gauge and clock."""
-    subjects = {"comparison": comparison, "pairs": comparison.pairs}
-    jobs = [
-        (name, name, subjects[kind.needs])
-        for name, kind in FIGURES.items()
-        if kind.needs in subjects
-    ]
+    jobs = _jobs({"comparison": comparison, "pairs": comparison.pairs})
     names = [track.provenance.name for track in comparison.tracks]
     return replace(_draw_jobs(jobs, make), notes=missing_glyph_notes(names))
 
 
 def gallery_of_track(track: AnyTrack, *, make: FigureFactory = Figure) -> Gallery:
     """What a track shows by itself."""
-    names = [name for name, kind in FIGURES.items() if kind.needs == "track"]
-    gallery = _draw_jobs([(name, name, track) for name in names], make)
+    gallery = _draw_jobs(_jobs({"track": track}), make)
     return replace(gallery, notes=missing_glyph_notes([track.provenance.name]))
 
 
-def _single_jobs(found: list[Evaluation]) -> Iterator[FigureJob]:
-    """Figures that each estimate has for itself."""
-    short = words.names([each.estimate.provenance.name for each in found])
-    for number, (each, estimator) in enumerate(zip(found, short, strict=True), start=1):
-        tail = "" if len(found) == 1 else f"_{number}_{_as_file_name(estimator)}"
-        for name, kind in FIGURES.items():
-            if kind.needs == "evaluation":
-                yield f"{name}{tail}", name, each
+def _jobs(subjects: dict[str, Any], tail: str = "") -> list[FigureJob]:
+    """The figures of the table that are drawn from these subjects, named by what they need."""
+    return [
+        (f"{name}{tail}", name, (subjects[kind.needs],), {})
+        for name, kind in FIGURES.items()
+        if kind.needs in subjects
+    ]
 
 
 def _as_file_name(name: str) -> str:
@@ -136,9 +128,9 @@ def _as_file_name(name: str) -> str:
 
 def _draw_jobs(jobs: list[FigureJob], make: FigureFactory) -> Gallery:
     figures, refused = {}, {}
-    for called, name, subject in jobs:
+    for called, name, subjects, options in jobs:
         try:
-            figures[called] = draw(name, subject, make=make)
+            figures[called] = draw(name, *subjects, make=make, **options)
         except SmfevalError as error:
             refused[called] = str(error)
     return Gallery(figures, refused)
@@ -155,21 +147,27 @@ RANKED_METRICS = ("mae", "energy", "log", "k")
 
 def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
     """The forest of k over tracks, ANEES of repeats, and rank diagrams over all tracks."""
-    figures, refused = {}, {}
-    try:
-        figures["forest"] = draw("forest", forest_rows(study), make=make)
-    except SmfevalError as error:
-        refused["forest"] = str(error)
-    if study.monte_carlo:
-        figures["anees"] = draw("anees", study.monte_carlo, make=make)
-    for column in _overall_columns(study):
-        if column.metric in RANKED_METRICS and column.ranks is not None:
-            name = f"ranks_{column.metric}"
-            if column.ranks.critical_difference is None:
-                refused[name] = column.ranks.reason or "nobody is told apart"
-            else:
-                figures[name] = _rank_figure(column.ranks, NUMBERS[column.metric].title, make)
-    return Gallery(figures, refused)
+    jobs: list[FigureJob] = [("forest", "forest", (forest_rows(study),), {})]
+    jobs += [("anees", "anees", (study.monte_carlo,), {})] if study.monte_carlo else []
+    # The section over all tracks is the last that is not of converged tracks only.
+    whole = [section for section in study.sections if not section.converged_only]
+    titles, refused = {}, {}
+    for column in whole[-1].columns if whole else ():
+        name, ranks = f"ranks_{column.metric}", column.ranks
+        if column.metric not in RANKED_METRICS or ranks is None:
+            continue
+        if ranks.critical_difference is None:
+            refused[name] = ranks.reason or "nobody is told apart"
+            continue
+        groups = [clique for clique in ranks.cliques if len(clique) > 1]
+        options = {"critical_difference": ranks.critical_difference, "groups": groups}
+        jobs.append((name, "ranks", (ranks.names, ranks.mean_rank), options))
+        titles[name] = f"mean rank by {NUMBERS[column.metric].title} over {ranks.tracks} tracks"
+    gallery = _draw_jobs(jobs, make)
+    for name, title in titles.items():
+        if name in gallery.figures:
+            gallery.figures[name].suptitle(title, fontsize=8)
+    return replace(gallery, refusals=gallery.refusals | refused)
 
 
 def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
@@ -180,25 +178,6 @@ def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
         if k is not None:
             rows.setdefault(result.estimator, []).append((result.track, k.value, k.low, k.high))
     return rows
-
-
-def _overall_columns(study: Study) -> tuple[Column, ...]:
-    """Columns of the section over all tracks: the last that is not of converged tracks only."""
-    whole = [section for section in study.sections if not section.converged_only]
-    return whole[-1].columns if whole else ()
-
-
-def _rank_figure(ranks: Ranks, title: str, make: FigureFactory) -> Figure:
-    figure = draw(
-        "ranks",
-        ranks.names,
-        ranks.mean_rank,
-        make=make,
-        critical_difference=ranks.critical_difference,
-        groups=[clique for clique in ranks.cliques if len(clique) > 1],
-    )
-    figure.suptitle(f"mean rank by {title} over {ranks.tracks} tracks", fontsize=8)
-    return figure
 
 
 QUANTITIES: dict[str, Callable[[Line], Floats]] = {
@@ -212,27 +191,19 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
 
     Lines of one estimator share a colour.
     """
-    figures, refused = {}, {}
+    jobs: list[FigureJob] = []
     for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
         lines = {name: line for _, name, line in knob_lines(sweep, knob)}
-        estimators = {name: estimator for estimator, name, _ in knob_lines(sweep, knob)}
+        options = {
+            "dimension": sweep.dimension,
+            "knob": knob,
+            "values": {name: line.values for name, line in lines.items()},
+            "estimators": {name: estimator for estimator, name, _ in knob_lines(sweep, knob)},
+        }
         for figure, quantity in QUANTITIES.items():
-            name = f"{figure}_{_as_file_name(knob)}"
-            runs = {of: (line.precision, quantity(line)) for of, line in lines.items()}
-            values = {of: line.values for of, line in lines.items()}
-            try:
-                figures[name] = draw(
-                    figure,
-                    runs,
-                    make=make,
-                    dimension=sweep.dimension,
-                    knob=knob,
-                    values=values,
-                    estimators=estimators,
-                )
-            except SmfevalError as error:
-                refused[name] = str(error)
-    return Gallery(figures, refused)
+            runs = {name: (line.precision, quantity(line)) for name, line in lines.items()}
+            jobs.append((f"{figure}_{_as_file_name(knob)}", figure, (runs,), options))
+    return _draw_jobs(jobs, make)
 
 
 # Files carry no date, so that the same figure gives the same file.

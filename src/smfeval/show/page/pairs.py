@@ -8,7 +8,6 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
-from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.show.check import frames
 from smfeval.show.numbers import relative_rows
@@ -23,16 +22,14 @@ from smfeval.show.pairs import (
     doubt_texts,
     judged_texts,
     k_by_axis_text,
+    own_cells,
     paper_text,
 )
 from smfeval.show.report import (
-    DASH,
     Cell,
     Cells,
     Row,
     labelled,
-    length_cell,
-    number_cell,
     plain_cell,
 )
 
@@ -93,39 +90,31 @@ def _matrix(comparison: Comparison, names: Sequence[str]) -> list[Cells]:
     """k_pair of every two; a deeper colour is a larger k_pair, a star is a proof."""
     cells: dict[tuple[int, int], Cell] = {}
     for (i, j), pair in zip(combinations(range(len(names)), 2), comparison.pairs, strict=True):
-        cells[i, j] = cells[j, i] = _matrix_cell(pair)
+        k, star = pair.k.value, " *" if pair.claim.label == "overconfident" else ""
+        depth = 0 if k <= 1 else 1 + int(min(np.log10(k), DECADES - 0.01))
+        cell = Cell(f"{words.number(k)}{star}", k, look=f"depth-{depth}")
+        cells[i, j] = cells[j, i] = cell
     return [
         (Cell(name), *(cells.get((i, j), Cell("")) for j in range(len(names))))
         for i, name in enumerate(names)
     ]
 
 
-def _matrix_cell(pair: Pair) -> Cell:
-    star = " *" if pair.claim.label == "overconfident" else ""
-    k = pair.k.value
-    depth = 0 if k <= 1 else 1 + int(min(np.log10(k), DECADES - 0.01))
-    return Cell(f"{words.number(k)}{star}", k, look=f"depth-{depth}")
-
-
 def _attribution(found: Attribution) -> dict[str, Any]:
     """Each track on its own, or the reason why it cannot be told apart."""
+    rows = []
+    for own in found.estimators:
+        name, k, shared, error, reported, least, _ = own_cells(own)
+        lost = " (lost: the k of the others is without it)" * own.lost
+        label = Cell(own.label, is_label=True)
+        rows.append((Cell(f"{name}{lost}"), label, least, k, shared, error, reported))
     return {
         "reason": found.reason,
-        "rows": [_attribution_row(each) for each in found.estimators],
+        "rows": rows,
         "scans": words.count(found.scans, "common scan"),
         "gauge": aligned_words(found),
         "what": "" if found.horizon is None else f"displacements over {found.horizon} scans, ",
     }
-
-
-def _attribution_row(own: EstimatorAttribution) -> Cells:
-    name = Cell(own.name + " (lost: the k of the others is without it)" * own.lost)
-    label, least = Cell(own.label, is_label=True), plain_cell(own.at_least)
-    reported = length_cell(own.reported_m)
-    if own.sigma_m is None:
-        return name, label, least, DASH, DASH, DASH, reported
-    shared, error = plain_cell(own.k_if_shared), length_cell(own.sigma_m)
-    return name, label, least, number_cell(own.k), shared, error, reported
 
 
 def _pair(pair: Pair, short: str) -> dict[str, Any]:
@@ -178,26 +167,18 @@ def _conventions(comparison: Comparison) -> list[Row]:
     for track in comparison.tracks:
         read_as = "; ".join(filter(None, (frames(track), track.provenance.convention)))
         rows.append(Row("tracks", f"{name_of(track)}: {read_as}"))
-    rows += labelled("matched", (f"{pair.a} and {pair.b}: {_gaps(pair)}" for pair in pairs))
     for pair in pairs:
-        rows.append(Row("aligned", f"{pair.a} to {pair.b}: {_alignment(pair)}"))
+        middle, largest = 1e3 * np.quantile(np.abs(pair.pairs.gap_s), [0.5, 1.0])
+        matched = words.count_of(len(pair.pairs), pair.pairs.scans, "scan")
+        gaps = f"gap median {words.number(middle)}, largest {words.number(largest)} ms"
+        rows.append(Row("matched", f"{pair.a} and {pair.b}: {matched}; {gaps}"))
+    for pair in pairs:
+        fit, aligned = pair.alignment, "not at all"
+        if fit.kind != "none":
+            freedoms = f"{fit.freedoms} freedoms over {words.length(fit.fitted_path_m)}"
+            aligned = f"{fit.kind}, {freedoms}, residual {words.length(fit.residual_m or 0)}"
+        rows.append(Row("aligned", f"{pair.a} to {pair.b}: {aligned}"))
         how = HOW_WORDS.get(pair.difference.how)
         rows += [] if how is None else [Row("claim", f"{pair.a} and {pair.b}: {how}")]
     reasons = {name: why for pair in pairs for name, why in claim_reasons(pair)}
     return rows + labelled("claim", (f"{name}: {why}" for name, why in reasons.items()))
-
-
-def _gaps(pair: Pair) -> str:
-    pairs = pair.pairs
-    middle, largest = 1e3 * np.quantile(np.abs(pairs.gap_s), [0.5, 1.0])
-    matched = words.count_of(len(pairs), pairs.scans, "scan")
-    return f"{matched}; gap median {words.number(middle)}, largest {words.number(largest)} ms"
-
-
-def _alignment(pair: Pair) -> str:
-    found = pair.alignment
-    if found.kind == "none":
-        return "not at all"
-    residual = words.length(found.residual_m or 0)
-    freedoms = f"{found.freedoms} freedoms over {words.length(found.fitted_path_m)}"
-    return f"{found.kind}, {freedoms}, residual {residual}"

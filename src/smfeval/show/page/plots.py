@@ -11,9 +11,8 @@ from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.score import Residuals
 from smfeval.score.pit import honest_quantile
-from smfeval.show.series import nees_ratio, stretch_index, thin_scans
+from smfeval.show.series import nees_ratio, sigma, stretch_index, thin_scans
 from smfeval.show.viewers.scene import SPACE, in_space
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.words import printable
@@ -33,7 +32,9 @@ def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
     """Every track, from one origin in time and in space."""
     most = max(MOST // len(named), FEWEST)
     start = min(int(scored.estimate.stamp[0]) for _, scored, _ in named)
-    origin = origin_of(np.concatenate([_corners(scored) for _, scored, _ in named]))
+    references = [scored.reference.position for _, scored, _ in named]  # no lost estimate moves it
+    ends = [(each.min(axis=0), each.max(axis=0)) for each in references]
+    origin = origin_of(np.concatenate(ends))
     short = words.names([name for name, _, _ in named])
     return [
         {"name": printable(name), "short": printable(brief)}
@@ -50,19 +51,23 @@ def origin_of(positions: Floats) -> Floats:
     return np.round(middle / 100) * 100
 
 
-def _corners(scored: ScoredScans) -> Floats:
-    """Ends of the reference, which no lost estimate moves. (2, 3)."""
-    position = scored.reference.position
-    return np.stack([position.min(axis=0), position.max(axis=0)])
-
-
 def _track_data(
     scored: ScoredScans, axes: str, most: int, start_ns: int, origin: Floats
 ) -> dict[str, Any]:
-    estimate, series = scored.estimate, scored.series
-    believes = scored.residuals.covariance is not None
-    kept = _kept_scans(estimate.stamp, _outstanding(scored), most)
-    reference = scored.reference.position
+    estimate, series, residuals = scored.estimate, scored.series, scored.residuals
+    believes, belief = residuals.covariance is not None, None
+    extremes = [series["nees"], sigma(residuals)] if believes else []
+    kept = _kept_scans(estimate.stamp, [series["ape"], *extremes], most)
+    if believes:
+        honest = {name: honest_quantile(residuals, q)[kept] for name, q in QUANTILES.items()}
+        belief = {
+            "nees": pack_floats(series["nees"][kept]),
+            "covariance": pack_floats(triangle(residuals.predicted_covariance[kept], axes)),
+            "honest": {  # a single number where all are the same
+                name: pack_floats(values[:1] if (values == values[0]).all() else values)
+                for name, values in honest.items()
+            },
+        }
     return {
         "axes": axes,
         "scans": len(estimate),
@@ -71,9 +76,9 @@ def _track_data(
         "origin": origin.tolist(),
         **_clock_data(estimate.stamp, kept, start_ns),
         "position": pack_floats(estimate.position[kept] - origin),
-        "error": pack_floats((estimate.position - reference)[kept]),
+        "error": pack_floats((estimate.position - scored.reference.position)[kept]),
         "distance": pack_floats(series["ape"][kept]),
-        "belief": _belief(scored, axes, kept) if believes else None,
+        "belief": belief,
     }
 
 
@@ -100,26 +105,6 @@ def _kept_scans(stamp: Ints, series: Sequence[Floats], most: int) -> Ints:
     return np.unique(np.concatenate([even, extremes]))
 
 
-def _outstanding(scored: ScoredScans) -> list[Floats]:
-    """The series whose extremes a thinned track must keep."""
-    distance = scored.series["ape"]
-    if scored.residuals.covariance is None:
-        return [distance]
-    return [distance, scored.series["nees"], _sigma(scored.residuals)]
-
-
-def _belief(scored: ScoredScans, axes: str, kept: Ints) -> dict[str, Any]:
-    residuals = scored.residuals
-    return {
-        "nees": pack_floats(scored.series["nees"][kept]),
-        "covariance": pack_floats(triangle(residuals.predicted_covariance[kept], axes)),
-        "honest": {
-            name: pack_floats(_once(honest_quantile(residuals, share)[kept]))
-            for name, share in QUANTILES.items()
-        },
-    }
-
-
 def drawn_orientations(
     evaluations: Sequence[Evaluation], tracks: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any] | None]:
@@ -130,46 +115,31 @@ def drawn_orientations(
     """
     most = max(MOST // len(evaluations), FEWEST)
     start = min(int(each.position.estimate.stamp[0]) for each in evaluations)
-    return [
-        _orientation_data(each, track, most, start)
-        for each, track in zip(evaluations, tracks, strict=True)
-    ]
 
+    def drawn(scored: ScoredScans, track: dict[str, Any], **series: Floats) -> dict[str, Any]:
+        stamp = scored.estimate.stamp
+        kept = _kept_scans(stamp, list(series.values()), most)
+        data = _clock_data(stamp, kept, start)
+        data = {} if data["time"] == track["time"] else data
+        return data | {name: pack_floats(values[kept]) for name, values in series.items()}
 
-def _orientation_data(
-    evaluation: Evaluation, track: dict[str, Any], most: int, start_ns: int
-) -> dict[str, Any] | None:
-    if evaluation.rotation is None:
-        return None
-    residuals = evaluation.rotation.residuals
-    angle = np.degrees(np.linalg.norm(residuals.error, axis=1))
-    sigma = np.degrees(_sigma(residuals))
-
-    def drawn(scored: ScoredScans, series: dict[str, Floats]) -> dict[str, Any]:
-        found = _series_data(scored, series, most, start_ns)
-        if found["time"] != track["time"]:
-            return found
-        known = {"time", "breaks"} | ({"ratio"} if scored is evaluation.position else set())
-        return {name: value for name, value in found.items() if name not in known}
-
-    return {
-        "rotation": drawn(evaluation.rotation, {"error": angle, "sigma": sigma}),
-        "nees": [
-            {"space": each.space.name, "axes": ", ".join(each.space.axis_names)}
-            | drawn(each, {"ratio": nees_ratio(each)})
-            for each in evaluation.spaces
-        ],
-    }
-
-
-def _series_data(
-    scored: ScoredScans, series: dict[str, Floats], most: int, start_ns: int
-) -> dict[str, Any]:
-    """Series of one space with the stamps of the scans that were scored in it, thinned."""
-    stamp = scored.estimate.stamp
-    kept = _kept_scans(stamp, list(series.values()), most)
-    packed = {name: pack_floats(values[kept]) for name, values in series.items()}
-    return _clock_data(stamp, kept, start_ns) | packed
+    found: list[dict[str, Any] | None] = []
+    for each, track in zip(evaluations, tracks, strict=True):
+        if each.rotation is None:
+            found.append(None)
+            continue
+        residuals, spaces = each.rotation.residuals, []
+        for scored in each.spaces:
+            data = drawn(scored, track, ratio=nees_ratio(scored))
+            if scored is each.position and "time" not in data:
+                del data["ratio"]
+            axes = ", ".join(scored.space.axis_names)
+            spaces.append({"space": scored.space.name, "axes": axes} | data)
+        angle = np.degrees(np.linalg.norm(residuals.error, axis=1))
+        spread = np.degrees(sigma(residuals))
+        rotation = drawn(each.rotation, track, error=angle, sigma=spread)
+        found.append({"rotation": rotation, "nees": spaces})
+    return found
 
 
 def drawn_path(track: AnyTrack) -> dict[str, Any]:
@@ -198,16 +168,6 @@ def drawn_path(track: AnyTrack) -> dict[str, Any]:
 def triangle(covariance: Floats, axes: str) -> Floats:
     """Entries xx, xy, xz, yy, yz, zz; zero on axes that are not scored. (n, d, d) -> (n, 6)."""
     return in_space(covariance, axes)[:, *np.triu_indices(3)]
-
-
-def _sigma(residuals: Residuals) -> Floats:
-    """sqrt(tr(S + S_ref)): the RMSE that the belief predicts. (n,) metres."""
-    return np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
-
-
-def _once(values: Floats) -> Floats:
-    """A single number where all are the same."""
-    return values[:1] if (values == values[0]).all() else values
 
 
 def thinning_note(tracks: Sequence[dict[str, Any]]) -> str:

@@ -166,7 +166,15 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
     if coverage is not None:
         share = number_cell(coverage, "%").text
         lines.append(f"the {words.level(NOMINAL)} region holds {share}")
-    lines += [] if name == "pose" else [_error_text(scored)]  # a pose has no one unit
+    if name != "pose":  # which has no one unit
+        write, residuals = words.length if name == "position" else words.angle, scored.residuals
+        unit = 1.0 if name == "position" else float(np.degrees(1.0))
+        rms = write(unit * float(np.sqrt(np.mean(np.sum(residuals.error**2, axis=1)))))
+        claimed = ""
+        if residuals.covariance is not None:
+            variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
+            claimed = f", claimed {write(unit * float(np.sqrt(np.median(variance))))}"
+        lines.append(f"RMS error {rms}{claimed}")
     lines += [k_by_axis_text(scored)] if name == "rotation" else []
     return SpaceCard(
         name=name,
@@ -176,19 +184,6 @@ def _space_card(evaluation: Evaluation, scored: SpaceScores) -> SpaceCard:
         k=None if k is None else number_cell(k),
         lines=tuple(lines),
     )
-
-
-def _error_text(scored: SpaceScores) -> str:
-    """RMS of the error and sigma that is claimed, in metres or degrees."""
-    write = words.length if scored.space.name == "position" else words.angle
-    scale = 1.0 if scored.space.name == "position" else float(np.degrees(1.0))
-    residuals = scored.residuals
-    rms = write(scale * float(np.sqrt(np.mean(np.sum(residuals.error**2, axis=1)))))
-    if residuals.covariance is None:
-        return f"RMS error {rms}"
-    variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
-    sigma = write(scale * float(np.sqrt(np.median(variance))))
-    return f"RMS error {rms}, claimed {sigma}"
 
 
 def _overview_rows() -> list[NumberRow]:

@@ -42,7 +42,10 @@ def write(scene: ViewerScene, path: Path) -> None:
     """Write a scene to an MCAP file."""
     from mcap.writer import Writer  # noqa: PLC0415  an extra
 
-    _check_stamps(scene, path)
+    last = max(int(each.stamp[-1]) for each in (scene.reference, *scene.runs))
+    for stamp in (scene.start_ns, last):
+        if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
+            raise OptionError(f"{path}: MCAP has no stamp {seconds_text(stamp)} s; 1970 to 2106")
     with writing(path) as stream:
         writer = Writer(stream)
         writer.start(profile="", library=f"smfeval {__version__}")
@@ -77,13 +80,6 @@ def topics(scene: ViewerScene) -> dict[str, str]:
 
 def _topic(path: ScenePath, what: str) -> str:
     return f"/{path.name}/{what}"
-
-
-def _check_stamps(scene: ViewerScene, path: Path) -> None:
-    last = max(int(each.stamp[-1]) for each in (scene.reference, *scene.runs))
-    for stamp in (scene.start_ns, last):
-        if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
-            raise OptionError(f"{path}: MCAP has no stamp {seconds_text(stamp)} s; 1970 to 2106")
 
 
 def messages(scene: ViewerScene) -> Iterator[Message]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from smfeval.io.atomic import replacing
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.show.viewers.scene import OUTSIDE_COLOUR, ScenePath, SceneRun, ViewerScene
+from smfeval.maths.arrays import Ints
+from smfeval.show.viewers.scene import OUTSIDE_COLOUR, Ellipsoids, ViewerScene
 
 APPLICATION = "smfeval"
 LINE_PIXELS, POINT_PIXELS = 1.5, 4.0
@@ -27,14 +27,38 @@ def write(scene: ViewerScene, path: Path) -> None:
     """Write a scene to a recording."""
     import rerun  # noqa: PLC0415  an extra
 
+    pixels = rerun.Radius.ui_points
+
+    def send(entity: str, stamp: Ints, style: Any, columns: Any) -> None:
+        """A style that holds for all times, and what changes with time."""
+        elapsed = (stamp - scene.start_ns).astype("timedelta64[ns]")
+        times = [
+            rerun.TimeColumn("stamp", timestamp=stamp.astype("datetime64[ns]")),
+            rerun.TimeColumn("elapsed", duration=elapsed),
+        ]
+        recording.log(entity, style, static=True)
+        recording.send_columns(entity, indexes=times, columns=columns)
+
     with replacing(path) as temporary:
         recording = rerun.RecordingStream(APPLICATION)
         recording.save(temporary, default_blueprint=_layout(scene))
         for each in (scene.reference, *scene.runs):
-            _log_path(rerun, recording, each, scene.start_ns)
+            colour = _rgb(each.colour)
+            line = rerun.LineStrips3D(each.strips, colors=colour, radii=pixels(LINE_PIXELS))
+            recording.log(f"/{each.name}/path", line, static=True)
+            style = rerun.Points3D.from_fields(colors=colour, radii=pixels(POINT_PIXELS))
+            points = rerun.Points3D.columns(positions=each.position)
+            send(f"/{each.name}/position", each.stamp, style, points)
         for run in scene.runs:
-            _log_ellipsoids(rerun, recording, run, scene.start_ns)
-            _log_series(rerun, recording, run, scene.start_ns)
+            if run.ellipsoids is not None:
+                style = rerun.Ellipsoids3D.from_fields(fill_mode=rerun.components.FillMode.Solid)
+                columns = _ellipsoid_columns(rerun, run.ellipsoids, run.colour)
+                send(f"/{run.name}/ellipsoid", run.ellipsoids.stamp, style, columns)
+            for name, values in run.series.items():
+                good = np.isfinite(values)
+                style = rerun.SeriesLines(colors=_rgb(run.colour), names=f"{run.title} {name}")
+                columns = rerun.Scalars.columns(scalars=values[good])
+                send(f"/{run.name}/scores/{name}", run.stamp[good], style, columns)
         recording.disconnect()  # waits until all is written
 
 
@@ -58,60 +82,14 @@ def _layout(scene: ViewerScene) -> Any:
     )
 
 
-def _times(rerun: Any, stamp: Ints, start_ns: int) -> list[Any]:
-    return [
-        rerun.TimeColumn("stamp", timestamp=stamp.astype("datetime64[ns]")),
-        rerun.TimeColumn("elapsed", duration=(stamp - start_ns).astype("timedelta64[ns]")),
-    ]
-
-
-def _log_path(rerun: Any, recording: Any, path: ScenePath, start_ns: int) -> None:
-    colour = _rgb(path.colour)
-    pixels = rerun.Radius.ui_points
-    line = rerun.LineStrips3D(path.strips, colors=colour, radii=pixels(LINE_PIXELS))
-    recording.log(f"/{path.name}/path", line, static=True)
-    style = rerun.Points3D.from_fields(colors=colour, radii=pixels(POINT_PIXELS))
-    recording.log(f"/{path.name}/position", style, static=True)
-    points = rerun.Points3D.columns(positions=path.position)
-    recording.send_columns(
-        f"/{path.name}/position", indexes=_times(rerun, path.stamp, start_ns), columns=points
-    )
-
-
-def _log_ellipsoids(rerun: Any, recording: Any, run: SceneRun, start_ns: int) -> None:
-    found = run.ellipsoids
-    if found is None:
-        return
-    entity = f"/{run.name}/ellipsoid"
-    own, outside = ([*_rgb(each), ELLIPSOID_ALPHA] for each in (run.colour, OUTSIDE_COLOUR))
-    style = rerun.Ellipsoids3D.from_fields(fill_mode=rerun.components.FillMode.Solid)
-    recording.log(entity, style, static=True)
-    columns = rerun.Ellipsoids3D.columns(
+def _ellipsoid_columns(rerun: Any, found: Ellipsoids, colour: str) -> Any:
+    own, outside = ([*_rgb(each), ELLIPSOID_ALPHA] for each in (colour, OUTSIDE_COLOUR))
+    return rerun.Ellipsoids3D.columns(
         centers=found.centre,
         half_sizes=found.half_axes,
         quaternions=found.rotation,
         colors=np.where(found.outside[:, None], outside, own).astype(np.uint8),
     )
-    recording.send_columns(entity, indexes=_times(rerun, found.stamp, start_ns), columns=columns)
-
-
-def _log_series(rerun: Any, recording: Any, run: SceneRun, start_ns: int) -> None:
-    for name, values in run.series.items():
-        entity = f"/{run.name}/scores/{name}"
-        style = rerun.SeriesLines(colors=_rgb(run.colour), names=f"{run.title} {name}")
-        recording.log(entity, style, static=True)
-        kept, stamp = _finite(values, run.stamp)
-        recording.send_columns(
-            entity,
-            indexes=_times(rerun, stamp, start_ns),
-            columns=rerun.Scalars.columns(scalars=kept),
-        )
-
-
-def _finite(values: Floats, stamp: Ints) -> tuple[Floats, Ints]:
-    """Values that are numbers, with their stamps."""
-    good = np.isfinite(values)
-    return values[good], stamp[good]
 
 
 def _rgb(text: str) -> list[int]:

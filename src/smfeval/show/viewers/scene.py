@@ -8,7 +8,7 @@ lies outside exactly where the NEES is above the limit of an honest belief (`nee
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, cycle
 
 import numpy as np
 
@@ -93,11 +93,20 @@ def scene_of(evaluations: Sequence[Evaluation]) -> ViewerScene:
     names = _unique_names(titles)
     longest = max(evaluations, key=lambda each: len(each.position.reference)).position.reference
     reference = ScenePath(REFERENCE, REFERENCE_COLOUR, longest.stamp, longest.position)
-    runs = tuple(
-        _run(each, (name, title), COLOURS[i % len(COLOURS)])
-        for i, (each, name, title) in enumerate(zip(evaluations, names, titles, strict=True))
+    runs = (
+        SceneRun(
+            name=name,
+            colour=colour,
+            stamp=each.position.estimate.stamp,
+            position=each.position.estimate.position,
+            title=title,
+            verdict=each.verdict.headline,
+            ellipsoids=_ellipsoids(each) if has_belief(each) else None,
+            series=_series(each),
+        )
+        for each, name, title, colour in zip(evaluations, names, titles, cycle(COLOURS))
     )
-    return ViewerScene(reference, runs)
+    return ViewerScene(reference, tuple(runs))
 
 
 def _unique_names(titles: Sequence[str]) -> list[str]:
@@ -111,23 +120,7 @@ def _unique_names(titles: Sequence[str]) -> list[str]:
     return found
 
 
-def _run(evaluation: Evaluation, called: tuple[str, str], colour: str) -> SceneRun:
-    scored = evaluation.position
-    belief = has_belief(evaluation)
-    name, title = called
-    return SceneRun(
-        name=name,
-        colour=colour,
-        stamp=scored.estimate.stamp,
-        position=scored.estimate.position,
-        title=title,
-        verdict=evaluation.verdict.headline,
-        ellipsoids=_ellipsoids(evaluation) if belief else None,
-        series=_series(evaluation, belief=belief),
-    )
-
-
-def _series(evaluation: Evaluation, *, belief: bool) -> dict[str, Floats]:
+def _series(evaluation: Evaluation) -> dict[str, Floats]:
     """Numbers of each scan, by name: the error, what is reported, NEES and where it is too large.
 
     `reported_m` is the RMSE that the belief predicts. NaN where a space leaves a scan out.
@@ -138,26 +131,18 @@ def _series(evaluation: Evaluation, *, belief: bool) -> dict[str, Floats]:
         f"error_{axis}_m": scored.residuals.error[:, i]
         for i, axis in enumerate(evaluation.options.axes)
     }
-    if belief:
-        found["reported_m"] = sigma(evaluation)
+    if has_belief(evaluation):
+        found["reported_m"] = sigma(scored.residuals)
         found["nees"] = scored.series["nees"]
         found["nees_95"] = np.asarray(honest_quantile(scored.residuals, ELLIPSOID_LEVEL))
-    return found | _rotation_series(evaluation)
-
-
-def _rotation_series(evaluation: Evaluation) -> dict[str, Floats]:
-    """Rotation error and its NEES on the scans that were scored in it, NaN on others."""
-    rotation, stamp = evaluation.rotation, evaluation.position.estimate.stamp
-    if rotation is None:
-        return {}
-    _, ours, theirs = np.intersect1d(stamp, rotation.estimate.stamp, return_indices=True)
-    own = {
-        "rotation_error_deg": np.degrees(np.linalg.norm(rotation.residuals.error, axis=1)),
-        "rotation_nees": rotation.series["nees"],
-    }
-    found = {name: np.full(len(stamp), np.nan) for name in own}
-    for name, values in own.items():
-        found[name][ours] = values[theirs]
+    if evaluation.rotation is not None:
+        own, stamp = evaluation.rotation, scored.estimate.stamp
+        _, ours, theirs = np.intersect1d(stamp, own.estimate.stamp, return_indices=True)
+        angle = np.degrees(np.linalg.norm(own.residuals.error, axis=1))
+        series = {"rotation_error_deg": angle, "rotation_nees": own.series["nees"]}
+        for name, values in series.items():
+            found[name] = np.full(len(stamp), np.nan)
+            found[name][ours] = values[theirs]
     return found
 
 
