@@ -93,11 +93,10 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
     oriented = estimate.about.oriented and reference.about.oriented
     names = MIN_RATE_SPREAD if oriented else ("speed",)
     signals = {name: _signal_correlation(name, ours, theirs, grid) for name in names}
-    parts = {name: _evidence(*signal) for name, signal in signals.items()}
-    evidence = np.sum(list(parts.values()), axis=0)
+    evidence = np.sum([part for _, part in signals.values()], axis=0)
 
     best = int(np.argmax(evidence))
-    correlation = {name: float(signal[0][best]) for name, signal in signals.items()}
+    correlation = {name: float(values[best]) for name, (values, _) in signals.items()}
     if evidence[best] < MIN_EVIDENCE:
         seen = ", ".join(f"{name} {words.fixed(value, 2)}" for name, value in correlation.items())
         raise PairingError(
@@ -109,11 +108,14 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
             "the motions go in step best at the edge of the offsets searched "
             f"({words.duration(reach_s)} to either side): the clocks differ by more"
         )
-    telling = (n for n, part in parts.items() if part[best] > MIN_SIGNAL_SHARE * evidence[best])
+    least = MIN_SIGNAL_SHARE * evidence[best]
+    before, middle, after = evidence[best - 1 : best + 2]
+    bend = before - 2 * middle + after  # of the parabola through the peak and its neighbours
+    vertex = float(0.5 * (before - after) / bend) if bend < 0 else 0.0
     return Correlation(
-        float(grid.offset_s[best] + _vertex(evidence[best - 1 : best + 2]) * grid.step_s / PARTS),
+        float(grid.offset_s[best] + vertex * grid.step_s / PARTS),
         correlation,
-        tuple(telling),
+        tuple(name for name, (_, part) in signals.items() if part[best] > least),
         tuple(float(offset) for offset in grid.offset_s[_rivals(evidence)]),
     )
 
@@ -145,13 +147,15 @@ def _instants(curve: Curve, other: Curve, step: float, reach_s: float) -> Floats
 def _signal_correlation(
     name: str, ours: Curve, theirs: Curve, grid: _Grid
 ) -> tuple[Floats, Floats]:
-    """Correlation of a signal at each offset of the grid, and effective samples."""
+    """Correlation of a signal at each offset of the grid, and G = -m log(1 - r^2) if r > 0."""
     moved = [grid.theirs + grid.step_s * part / PARTS for part in range(PARTS)]
     kept = _rates(name, ours, grid.ours, grid.step_s)
     other = [_rates(name, theirs, time, grid.step_s) for time in moved]
     parts = [_correlations(kept, each, grid.lags) for each in other]
     correlation, samples = (np.stack(each, axis=1).ravel() for each in zip(*parts, strict=True))
-    return correlation, samples / _memory(kept, other[0])
+    effective = samples / _memory(kept, other[0])
+    square = np.minimum(np.maximum(correlation, 0) ** 2, PERFECT)
+    return correlation, -effective * np.log1p(-square)
 
 
 def _rates(name: str, curve: Curve, time: Floats, window: float) -> _Rates:
@@ -166,10 +170,8 @@ def _rates(name: str, curve: Curve, time: Floats, window: float) -> _Rates:
     else:
         way = so3.log(so3.compose(so3.inverse(curve.rotation_at(before)), curve.rotation_at(after)))
     rate = np.sqrt(np.einsum("ni,ni->n", way, way)) / window
-    value, moving = (
-        np.zeros(len(known)),
-        len(rate) > 0 and float(rate.std()) > MIN_RATE_SPREAD[name],
-    )
+    value = np.zeros(len(known))
+    moving = len(rate) > 0 and float(rate.std()) > MIN_RATE_SPREAD[name]
     if moving:
         away = rate - np.median(rate)
         usual = OUTLIER_DEVIATIONS * float(np.median(np.abs(away))) or np.inf
@@ -212,12 +214,6 @@ def _memory(a: _Rates, b: _Rates) -> float:
     return 1 + 2 * float(product[1:end].sum() / product[0])
 
 
-def _evidence(correlation: Floats, effective: Floats) -> Floats:
-    """-m log(1 - r^2) where the signals go together."""
-    square = np.minimum(np.maximum(correlation, 0) ** 2, PERFECT)
-    return -effective * np.log1p(-square)
-
-
 def _rivals(evidence: Floats) -> Ints:
     """Other peaks of G, beyond a valley, that are nearly as high; the highest first."""
     best = int(np.argmax(evidence))
@@ -229,13 +225,6 @@ def _rivals(evidence: Floats) -> Ints:
     beyond[:-1] &= evidence[:-1] >= evidence[1:]
     found = np.flatnonzero(beyond)
     return found[np.argsort(-evidence[found], kind="stable")][:MOST_RIVALS]
-
-
-def _vertex(values: Floats) -> float:
-    """Where the parabola through three neighbours, the middle one highest, has its top."""
-    before, middle, after = values
-    bend = before - 2 * middle + after
-    return float(0.5 * (before - after) / bend) if bend < 0 else 0.0
 
 
 STRETCHES = 20  # evenly spaced

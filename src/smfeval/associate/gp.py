@@ -234,7 +234,9 @@ def interpolate(
     before, after = stamp - reference.stamp[left], reference.stamp[left + 1] - stamp
     at = Instants(left, before / NANOSECONDS, after / NANOSECONDS)
     step = np.minimum(step, forgotten_s)
-    position, position_spread, how = _interpolate_position(reference, step, at)
+    noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
+    origin = reference.position[0]  # large map coordinates would cost digits
+    way, position_spread, how = _interpolate_noisy(step, reference.position - origin, at, noise)
     rotation, rotation_spread, how_turned = _interpolate_rotation(reference, step, at)
     covariance = np.zeros((len(index), 6, 6))
     covariance[:, :3, :3] = so3.rotate_covariance(so3.inverse(rotation), position_spread)
@@ -243,7 +245,7 @@ def interpolate(
     return InterpolatedReference(
         track=GaussianTrack(
             stamps_ns[index],
-            position,
+            origin + way,
             rotation,
             covariance,
             about=reference.about,
@@ -271,15 +273,6 @@ def _is_near(reference: Ints, stamp: Ints, longest_s: float) -> Bools:
 def _pose_before(reference: Ints, stamp: Ints) -> Ints:
     """The pose before each stamp; the last but one for the last stamp."""
     return (np.searchsorted(reference, stamp, side="right") - 1).clip(0, len(reference) - 2)
-
-
-def _interpolate_position(
-    reference: Track, step: Floats, at: Instants
-) -> tuple[Floats, Floats, Interpolation]:
-    noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
-    origin = reference.position[0]  # large map coordinates would cost digits
-    mean, covariance, how = _interpolate_noisy(step, reference.position - origin, at, noise)
-    return origin + mean, covariance, how
 
 
 def _interpolate_rotation(

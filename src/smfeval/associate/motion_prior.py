@@ -351,8 +351,16 @@ def interpolate_separable(
     unit, power = float(np.median(step)), 2 * motion.order - 1
     ratio = np.array(motion.ratio / unit**power)
     chain = separable_chain(step / unit, observed, motion.order, ratio)
-    scaled = Instants(at.left, at.before / unit, at.after / unit)
-    mean, variance = _interpolate_between(smooth_chain(chain), scaled, motion.order)
+    states = smooth_chain(chain)
+
+    left, right, rest = bridge(at.before / unit, at.after / unit, motion.order)
+    left, right = left[..., None, :], right[..., None, :]
+    i, j = at.left, at.left + 1
+    mean = left @ states.mean[i] + right @ states.mean[j]
+    mixed = left @ states.cross[i] @ _transpose(right)
+    variance = left @ states.covariance[i] @ _transpose(left)
+    variance += right @ states.covariance[j] @ _transpose(right)
+    variance += mixed + _transpose(mixed) + rest[..., None, None]
     return mean[..., 0, :], unit**power * variance[..., 0, 0]
 
 
@@ -370,34 +378,12 @@ def separable_chain(step: Floats, observed: Floats, order: int, ratio: Floats) -
     covariance[..., 0, 0] = noise[0]
     for i in range(1, order):
         covariance[..., i, i] = WEAK * (process[0, ..., 0, 0] + noise[0]) / step[0] ** (2 * i)
-    mean = _first_derivatives(step[: order - 1], seen[:order])
-    return Chain(mean, covariance, phi, process, seen, noise[..., None, None])
-
-
-def _first_derivatives(step: Floats, seen: Floats) -> Floats:
-    """State of the polynomial through the first m observations. (m-1, ...), (m, ..., p, c)."""
-    order = len(seen)
-    time = np.concatenate([np.zeros((1, *step.shape[1:])), np.cumsum(step, axis=0)])
+    # the state of the polynomial through the first m observations
+    time = np.concatenate([np.zeros((1, *batch)), np.cumsum(step[: order - 1], axis=0)])
     taylor = transition(time, order)[..., 0, :]  # row k: 1, t_k, t_k^2 / 2
-    values = np.moveaxis(seen, 0, -3)
-    flat = values.reshape(*values.shape[:-2], -1)
-    derivatives = np.linalg.solve(np.moveaxis(taylor, 0, -2), flat)
-    return np.asarray(derivatives, dtype=np.float64).reshape(
-        *values.shape[:-3], -1, values.shape[-1]
-    )
-
-
-def _interpolate_between(states: SmoothedStates, at: Instants, order: int) -> tuple[Floats, Floats]:
-    """Position between neighbouring smoothed states. -> (q, ..., 1, c), (q, ..., 1, 1)."""
-    left, right, rest = bridge(at.before, at.after, order)
-    left, right = left[..., None, :], right[..., None, :]
-    i, j = at.left, at.left + 1
-    mean = left @ states.mean[i] + right @ states.mean[j]
-    mixed = left @ states.cross[i] @ np.swapaxes(right, -1, -2)
-    covariance = left @ states.covariance[i] @ np.swapaxes(left, -1, -2)
-    covariance += right @ states.covariance[j] @ np.swapaxes(right, -1, -2)
-    covariance += mixed + np.swapaxes(mixed, -1, -2) + rest[..., None, None]
-    return mean, 0.5 * (covariance + np.swapaxes(covariance, -1, -2))
+    values = np.moveaxis(seen[:order, ..., 0, :], 0, -2)
+    mean = np.asarray(np.linalg.solve(np.moveaxis(taylor, 0, -2), values), dtype=np.float64)
+    return Chain(mean, covariance, phi, process, seen, noise[..., None, None])
 
 
 def principal_axes(density: Floats) -> tuple[Floats, Floats]:

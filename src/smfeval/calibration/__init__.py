@@ -8,7 +8,7 @@
     result       all of that, regions that hold on new tracks, and the sentence what to publish
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +23,6 @@ from smfeval.calibration.held_out import (
     CalibrationTrack,
     ModelGain,
     Part,
-    check_model,
     choose_model,
     gain_number,
     hold_out,
@@ -33,7 +32,7 @@ from smfeval.calibration.held_out import (
     predicted_k,
     time_blocks,
 )
-from smfeval.calibration.models import pooled_scale, robust_scale, sample_of
+from smfeval.calibration.models import MODELS, ROTATION, pooled_scale, robust_scale, sample_of
 from smfeval.calibration.result import (
     TESTS,
     TIME,
@@ -46,6 +45,7 @@ from smfeval.calibration.result import (
 from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths.arrays import Floats
+from smfeval.schema import unknown_word
 from smfeval.track import AnyTrack, GaussianTrack
 
 __all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
@@ -90,8 +90,15 @@ def calibrate(
         Also find regions that hold on this share of new tracks.
     """
     _refuse_mixed([estimate for estimate, _ in (*train, *on)])
-    _refuse_few(len(train), len(on), force_one=force_one, regions=regions)
-    check_model(model)
+    if not train:
+        raise OptionError("there is no track to learn from")
+    if len(train) < FEWEST_TRACKS and not force_one:
+        raise OptionError(ONE_TRACK.format(besides=""), keyword="force_one")
+    if regions is not None:
+        check_tracks(regions, len(train) + len(on))
+    if model is not None and model not in (*MODELS, ROTATION):
+        raise unknown_word("model", model, (*MODELS, ROTATION))
+
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
     tests = [Part(track) for track in tracks[len(train) :]]
@@ -108,6 +115,7 @@ def calibrate(
     else:
         rows = list(leave_out(parts, name, own_rotation=own_rotation))
     kept = [row for row in rows if row.lost is None] or rows
+    all_lost = {*lost, *(row.name for row in rows if row.lost is not None)}
     samples = [part.sample for part in usable]
     everything = tracks if how != TIME else [usable[0].track]
     return Calibration(
@@ -127,8 +135,13 @@ def calibrate(
             everything[0].sample.residuals.dimension,
             level=regions,
         ),
-        doubts=_doubts(tracks, {*lost, *(row.name for row in rows if row.lost is not None)}),
-        notes=(*_notes(tracks, how, lost), *_limits(usable, models, how)),
+        doubts=tuple(
+            (track.name, doubt.sentence)
+            for track in tracks
+            for doubt in track.evaluation.doubts
+            if doubt.explains and track.name not in all_lost
+        ),
+        notes=_notes(tracks, how, lost, usable, models),
     )
 
 
@@ -145,7 +158,7 @@ def _score_all(
             f"{words.count(len(pairs), 'track')}; one for each is needed"
         )
     sources = [estimate.provenance.name for estimate, _ in pairs]
-    names = _distinct(_without_common_end(words.names(sources)))
+    names = _track_names(sources)
     unsure = replace(options.intervals, method=None)
     lean = replace(options, intervals=unsure, numbers=())
     beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
@@ -181,44 +194,30 @@ def nees_by_recording(tracks: Sequence[CalibrationTrack]) -> list[Floats]:
     return [np.concatenate(each) for each in found.values()]
 
 
-def _refuse_few(train: int, on: int, *, force_one: bool, regions: float | None) -> None:
-    """Raise on too few tracks before any is scored."""
-    if not train:
-        raise OptionError("there is no track to learn from")
-    if train < FEWEST_TRACKS and not force_one:
-        raise OptionError(ONE_TRACK.format(besides=""), keyword="force_one")
-    if regions is not None:
-        check_tracks(regions, train + on)
-
-
 def _refuse_mixed(estimates: Sequence[AnyTrack]) -> None:
     """Raise on tracks whose covariances do not mean the same: other conventions or bodies."""
-    for what, found in (
-        ("conventions", [convention_of(each) for each in estimates]),
-        ("bodies", [each.about.body for each in estimates]),
+    for what, values in (
+        ("conventions", [convention_of(estimate) for estimate in estimates]),
+        ("bodies", [estimate.about.body for estimate in estimates]),
     ):
-        several = list(dict.fromkeys(each for each in found if each is not None))
+        several = list(dict.fromkeys(value for value in values if value is not None))
         if len(several) > 1:
             raise ConventionError(
                 f"the tracks have different {what} ({words.join(several)}); a correction is of one"
             )
 
 
-def _without_common_end(names: list[str]) -> list[str]:
-    """'easy/college_1/fastlio2.txt', 'hard/tunnel/fastlio2.txt' as 'easy/college_1' and so on."""
-    split = [name.rpartition("/") for name in names]
-    alike = len({last for _, _, last in split}) == 1 and all(folder for folder, _, _ in split)
-    return [folder for folder, _, _ in split] if alike else names
+def _track_names(sources: list[str]) -> list[str]:
+    """Names of which none stands twice: the second `run` is `run (2)`.
 
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Names of which none stands twice: the second `run` is `run (2)`."""
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return out
+    'easy/college_1/fastlio2.txt', 'hard/tunnel/fastlio2.txt' are 'easy/college_1' and so on.
+    """
+    names = words.names(sources)
+    folders, _, ends = zip(*(name.rpartition("/") for name in names), strict=True)
+    if len(set(ends)) == 1 and all(folders):
+        names = list(folders)
+    times = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, times, strict=True)]
 
 
 def _choose_parts(
@@ -257,22 +256,14 @@ def _choose_parts(
     return time_blocks(usable[0].track), TIME, lost
 
 
-def _doubts(
-    tracks: Sequence[CalibrationTrack], lost: Collection[str]
-) -> tuple[tuple[str, str], ...]:
-    """Tracks that are not lost, and what about their files may explain errors."""
-    return tuple(
-        (track.name, doubt.sentence)
-        for track in tracks
-        for doubt in track.evaluation.doubts
-        if doubt.explains and track.name not in lost
-    )
-
-
 def _notes(
-    tracks: Sequence[CalibrationTrack], how: str, lost: Mapping[str, str]
+    tracks: Sequence[CalibrationTrack],
+    how: str,
+    lost: Mapping[str, str],
+    usable: Sequence[Part],
+    models: Sequence[ModelGain],
 ) -> tuple[str, ...]:
-    """What the numbers do not say."""
+    """What the numbers do not say, and what a proof on these tracks leaves open."""
     notes, every = [], [track.evaluation for track in tracks]
     named = {each.estimate.about.algorithm for each in every} - {None}
     if len(named) > 1:
@@ -300,12 +291,7 @@ def _notes(
         )
         unused = len(tracks) - len(lost) - 1
         notes += [f"{words.count(unused, 'other run')} on it not used"] if unused else []
-    return tuple(notes)
 
-
-def _limits(usable: Sequence[Part], models: Sequence[ModelGain], how: str) -> tuple[str, ...]:
-    """What a proof on these tracks leaves open."""
-    notes = []
     k = [part.sample.k for part in usable]
     if how != TIME and max(k) > WIDE_SPREAD * min(k):
         notes.append(

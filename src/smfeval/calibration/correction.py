@@ -20,7 +20,7 @@ from smfeval import words
 from smfeval.errors import ConventionError, FormatError, OptionError, TrackError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.windows import path_length
-from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack
+from smfeval.track import AnyTrack, GaussianTrack
 
 SCHEMA = "smfeval.correction/1"
 APPLIED = "CALIBRATION"  # header key of a track whose covariances are corrected
@@ -123,14 +123,6 @@ class Correction:
         """Columns of telemetry that it needs."""
         return tuple(term.column for term in self.telemetry)
 
-    def covariance(self, track: GaussianTrack, telemetry: ScanColumns | None = None) -> Floats:
-        """S'_t of a track. (n, 6, 6)."""
-        root = self._roots(track, telemetry)
-        corrected = track.covariance * root[:, :, None] * root[:, None, :]
-        added = self.floor_m2 + self.growth_m2_per_m * path_length(track.position)
-        corrected[:, range(3), range(3)] += added[:, None]
-        return corrected
-
     def _roots(self, track: GaussianTrack, telemetry: ScanColumns | None) -> Floats:
         """Diagonal of D_t. (n, 6)."""
         diagonal = np.sqrt([*self.factors, *[self.rotation] * 3])
@@ -141,11 +133,9 @@ class Correction:
                 f"{track.provenance.name}: the correction needs telemetry "
                 f"({words.join(self.columns)}) of this track"
             )
-        logs = telemetry.at(track.stamp, self.columns)
-        terms = self.telemetry
-        shift = sum(
-            term.slope * (logs[:, i] - term.mean) / term.spread for i, term in enumerate(terms)
-        )
+        logs = telemetry.at(track.stamp, self.columns).T
+        both = zip(self.telemetry, logs, strict=True)
+        shift = sum(term.slope * (log - term.mean) / term.spread for term, log in both)
         return np.exp(0.5 * np.asarray(shift))[:, None] * diagonal
 
     def apply(
@@ -160,27 +150,23 @@ class Correction:
                 f"{track.provenance.name} has no covariances; a correction needs some to correct"
             )
         notes = self.check(track) if checked else ()
+        notes += (f"covariances corrected: {self.sentence}",)
         root = self._roots(track, telemetry)
-        cross, lost = self._cross(track, root)
-        extra = (*track.about.extra, (APPLIED, self.sentence))
-        corrected = track.with_arrays(
-            {"covariance": self.covariance(track, telemetry)},
-            cross=cross,
-            about=replace(track.about, extra=extra),
-        )
-        return corrected.with_notes(*notes, f"covariances corrected: {self.sentence}", *lost)
+        covariance = track.covariance * root[:, :, None] * root[:, None, :]
+        added = self.floor_m2 + self.growth_m2_per_m * path_length(track.position)
+        covariance[:, range(3), range(3)] += added[:, None]
 
-    def _cross(
-        self, track: GaussianTrack, root: Floats
-    ) -> tuple[CrossCovariance | None, tuple[str, ...]]:
-        """Cross-covariances scaled along; what grows with the path adds to them, unknown how."""
-        if track.cross is None:
-            return None, ()
-        if self.growth_m2_per_m:
-            return None, ("cross-covariances left out: the growth per metre is not among them",)
-        i, j = track.cross.pairs.T
-        block = track.cross.block * root[i][:, :, None] * root[j][:, None, :]
-        return replace(track.cross, block=block), ()
+        cross = track.cross
+        if cross is not None and self.growth_m2_per_m:  # it adds to them, unknown how
+            notes += ("cross-covariances left out: the growth per metre is not among them",)
+            cross = None
+        elif cross is not None:
+            i, j = cross.pairs.T
+            block = cross.block * root[i][:, :, None] * root[j][:, None, :]
+            cross = replace(cross, block=block)
+        about = replace(track.about, extra=(*track.about.extra, (APPLIED, self.sentence)))
+        corrected = track.with_arrays({"covariance": covariance}, cross=cross, about=about)
+        return corrected.with_notes(*notes)
 
     def check(self, track: AnyTrack) -> tuple[str, ...]:
         """Raise on another convention or body, or a second correction; notes on what is doubted."""

@@ -31,7 +31,6 @@ from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
-from smfeval.schema import unknown_word
 from smfeval.score import Residuals
 from smfeval.score.rotation import log_rotation
 from smfeval.score.spaces import RotationSpace
@@ -153,9 +152,9 @@ def learn(
     samples = [part.sample for part in parts]
     position = MODELS[model].learn(samples)
     rotation = rotation_scale(samples) if own_rotation else None
-    name = f"{model} and {ROTATION}" if own_rotation and model != "scale" else model
+    name = ROTATION if model == "scale" else f"{model} and {ROTATION}"
     return Correction(
-        model=ROTATION if own_rotation and model == "scale" else name,
+        model=name if own_rotation else model,
         factors=position.factors,
         rotation=position.scale if rotation is None else rotation,
         learnt=provenance(parts, left_out),
@@ -330,12 +329,6 @@ def leave_out(parts: Sequence[Part], model: str, *, own_rotation: bool) -> Itera
         usable = [part for part in others if part.name not in lost]
         correction = learn(usable or others, model, own_rotation=own_rotation)
         yield hold_out(held, correction, all_lost.get(held.name))
-
-
-def check_model(asked: str | None) -> None:
-    """Raise on a model that is none."""
-    if asked is not None and asked not in (*MODELS, ROTATION):
-        raise unknown_word("model", asked, (*MODELS, ROTATION))
 
 
 def choose_model(

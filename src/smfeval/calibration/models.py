@@ -87,12 +87,6 @@ class CalibrationSample:
         """The factor that is best for its log score: mean NEES / d if the reference is exact."""
         return scale_of(self.residuals)
 
-    @property
-    def k_median(self) -> float:
-        """Median NEES over that of an honest belief: few large errors do not move it."""
-        nees = self.residuals.likelihood_terms.nees
-        return float(np.median(nees)) / median_chi_squared(self.residuals.dimension)
-
 
 def scale_of(residuals: Residuals) -> float:
     """The factor on the covariance that is best for the mean log score."""
@@ -139,14 +133,15 @@ class PositionPart:
 
 @dataclass(frozen=True)
 class Model:
-    """How the position's part of a correction is learnt, and what a sample lacks for it, if so."""
+    """How the position's part of a correction is learnt, and what it needs of every sample."""
 
     learn: Callable[[Sequence[CalibrationSample]], PositionPart]
-    lacks: Callable[[CalibrationSample], str | None] = lambda sample: None
+    has: Callable[[CalibrationSample], bool] = lambda sample: True
+    needs: str = ""
 
     def why_not(self, samples: Sequence[CalibrationSample]) -> str | None:
-        """What the first sample that lacks something lacks, in words."""
-        return next(filter(None, map(self.lacks, samples)), None)
+        """What a sample lacks, in words."""
+        return None if all(map(self.has, samples)) else f"it needs {self.needs}"
 
 
 @dataclass(frozen=True)
@@ -161,19 +156,16 @@ class Stack:
     @classmethod
     def of(cls, parts: Sequence[Residuals]) -> "Stack":
         """Stack residuals."""
-        noise = None
-        if any(part.noise is not None for part in parts):
-            noise = np.concatenate(
-                [
-                    np.zeros_like(_claimed(part)) if part.noise is None else part.noise
-                    for part in parts
-                ]
-            )
+        claimed, noise = [_claimed(part) for part in parts], [part.noise for part in parts]
+        known = [
+            np.zeros_like(covariance) if part is None else part
+            for covariance, part in zip(claimed, noise, strict=True)
+        ]
         weight = [np.full(len(part), 1 / len(part) / len(parts)) for part in parts]
         return cls(
             np.concatenate([part.error for part in parts]),
-            np.concatenate([_claimed(part) for part in parts]),
-            noise,
+            np.concatenate(claimed),
+            None if all(part is None for part in noise) else np.concatenate(known),
             np.concatenate(weight),
         )
 
@@ -199,7 +191,12 @@ def pooled_scale(samples: Sequence[CalibrationSample]) -> float:
 
 def robust_scale(samples: Sequence[CalibrationSample]) -> float:
     """Median over samples of median NEES / median chi-squared."""
-    return float(np.median([sample.k_median for sample in samples]))
+    residuals = [sample.residuals for sample in samples]
+    medians = [
+        float(np.median(part.likelihood_terms.nees)) / median_chi_squared(part.dimension)
+        for part in residuals
+    ]
+    return float(np.median(medians))
 
 
 def rotation_scale(samples: Sequence[CalibrationSample]) -> float | None:
@@ -336,24 +333,23 @@ def _claimed(residuals: Residuals) -> Floats:
     return residuals.covariance
 
 
-def _lacks_body(sample: CalibrationSample) -> str | None:
-    return "it needs all three axes and an orientation" if sample.body is None else None
-
-
-def _lacks_windows(sample: CalibrationSample) -> str | None:
-    few = len(sample.residuals) < SHORTEST_WINDOW * LONGEST_WINDOW
-    return f"it needs {SHORTEST_WINDOW * LONGEST_WINDOW} scans on every track" if few else None
-
-
-def _lacks_telemetry(sample: CalibrationSample) -> str | None:
-    return "it needs telemetry of every track" if sample.telemetry is None else None
-
-
+FEWEST_FOR_GROWTH = SHORTEST_WINDOW * LONGEST_WINDOW  # scans
 MODELS = {
-    "scale": Model(learn_scale),  # one factor
-    "axes": Model(learn_axes, _lacks_body),  # a factor for each axis of the body
-    "floor": Model(learn_floor),  # a factor and a constant variance
-    "growth": Model(learn_growth, _lacks_windows),  # a factor and a variance per metre
-    "telemetry": Model(learn_telemetry, _lacks_telemetry),  # a factor that follows columns
+    # one factor
+    "scale": Model(learn_scale),
+    # a factor for each axis of the body
+    "axes": Model(learn_axes, lambda s: s.body is not None, "all three axes and an orientation"),
+    # a factor and a constant variance
+    "floor": Model(learn_floor),
+    # a factor and a variance per metre
+    "growth": Model(
+        learn_growth,
+        lambda s: len(s.residuals) >= FEWEST_FOR_GROWTH,
+        f"{FEWEST_FOR_GROWTH} scans on every track",
+    ),
+    # a factor that follows columns
+    "telemetry": Model(
+        learn_telemetry, lambda s: s.telemetry is not None, "telemetry of every track"
+    ),
 }
 ROTATION = "blocks"  # a factor of its own for the rotation, beside whichever model

@@ -168,7 +168,12 @@ class Calibration(Result):
     @property
     def sentence(self) -> str:
         """What to publish, and what that does on tracks that were not learnt from."""
-        proof, caution = self._proof(), ""
+        before, after, caution = self.mean("before"), self.mean("after"), ""
+        proof = (
+            f"held out, the log score goes from {words.number(before.log_score)} to "
+            f"{words.number(after.log_score)} nat, and the 90 % region holds "
+            f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
+        )
         if not self.is_recommended:
             why = "no correction is shown to help"
             if self.is_lost:
@@ -187,14 +192,6 @@ class Calibration(Result):
             said = f"{words.number(k)} times the reported covariance"
             said += f" (sigma times {words.number(k**0.5)})"
         return f"publish {said}{caution}: {proof}"
-
-    def _proof(self) -> str:
-        before, after = self.mean("before"), self.mean("after")
-        return (
-            f"held out, the log score goes from {words.number(before.log_score)} to "
-            f"{words.number(after.log_score)} nat, and the 90 % region holds "
-            f"{words.share(after.coverage)} of scans instead of {words.share(before.coverage)}"
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.calibrate/1`)."""
