@@ -111,14 +111,24 @@ def _what_rows(examination: "Examination") -> list[Row]:
 
 def _further_rows(examination: "Examination", *, verbose: bool) -> list[Row]:
     """Cross-covariances, details for those who ask, what was left out or noted, and doubts."""
-    track, rows = examination.track, []
+    track, motion, about = examination.track, examination.motion, examination.track.about
+    rows = []
     if isinstance(track, GaussianTrack) and track.cross is not None:
         pairs = words.count(len(track.cross), "pair")
         lags = " to ".join(map(words.count, track.cross.lags))
         rows.append(Row("joint", f"cross-covariances for {pairs}, lags {lags}"))
+    if verbose:
+        first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
+        rows.append(Row("stamps", f"{first} to {last} s"))
+        if motion.fastest_speed is not None:
+            rows.append(Row("fastest", f"{words.number(motion.fastest_speed)} m/s"))
+        if examination.health is not None:
+            sigma = words.length(examination.health.position_sigma_m.median)
+            rows.append(Row("sigma", f"median {sigma} (position, per axis)"))
+        rows.append(Row("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip()))
+        rows += labelled("header", (f"{key} {value}" for key, value in about.extra))
     return [
         *rows,
-        *(_detail_rows(examination) if verbose else []),
         *_dropped_rows(track),
         *labelled("note", (*track.provenance.notes, *track.provenance.remarks)),
         *labelled("doubt", map(str, examination.doubts)),
@@ -158,26 +168,10 @@ def reasons_for_doubt(examination: "Examination") -> list[str]:
 
 def frames(track: AnyTrack) -> str:
     """Body, world and gauge, or that they are not declared."""
-    about = track.about
-    body = f"body {about.body}" if about.body else "body not declared"
-    world = f"world {about.world}" if about.world else "world not declared"
-    gauge = f"gauge {about.gauge}" if about.gauge else "gauge not declared"
-    unknown = "" if about.oriented else ", orientation unknown (positions only)"
-    return f"{body}, {world}, {gauge}{unknown}"
-
-
-def _detail_rows(examination: "Examination") -> list[Row]:
-    """What `-v` adds: the ends in time, the fastest step, the sigmas, the header's other words."""
-    track, motion, about = examination.track, examination.motion, examination.track.about
-    first, last = (seconds_text(int(track.stamp[i])) for i in (0, -1))
-    rows = [Row("stamps", f"{first} to {last} s")]
-    if motion.fastest_speed is not None:
-        rows.append(Row("fastest", f"{words.number(motion.fastest_speed)} m/s"))
-    if examination.health is not None:
-        sigma = examination.health.position_sigma_m
-        rows.append(Row("sigma", f"median {words.length(sigma.median)} (position, per axis)"))
-    rows.append(Row("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip()))
-    return rows + labelled("header", (f"{key} {value}" for key, value in about.extra))
+    names = ("body", "world", "gauge")
+    declared = (f"{name} {getattr(track.about, name) or 'not declared'}" for name in names)
+    unknown = "" if track.about.oriented else ", orientation unknown (positions only)"
+    return f"{', '.join(declared)}{unknown}"
 
 
 def _health_text(health: "Health") -> str:
@@ -194,14 +188,11 @@ def _health_text(health: "Health") -> str:
     if health.constant:
         parts.append("the same in every scan")
     elif health.growth is not None:
-        trends = {
-            "grows": health.growth > GROWTH_LIMIT,
-            "shrinks": health.growth < 1 / GROWTH_LIMIT,
-        }
-        trend = next((name for name, holds in trends.items() if holds), "steady")
-        factor = words.factor(health.growth)
-        same = factor == words.factor(1.0)
+        trend, factor = "steady", words.factor(health.growth)
+        if not 1 / GROWTH_LIMIT <= health.growth <= GROWTH_LIMIT:
+            trend = "grows" if health.growth > 1 else "shrinks"
         span = "from start to end"
+        same = factor == words.factor(1.0)
         parts.append(f"{trend} {span}" if same else f"{trend} ({factor} {span})")
     return ", ".join(parts)
 

@@ -144,7 +144,16 @@ def report(found: Explained, *, verbose: bool = False) -> Report:
         rows += _displacement_rows(found.explanation)
         rows += labelled("left out", left_out_lines(found.explanation.left_out))
     if found.scans is not None:
-        rows += _scan_rows(found.scans, verbose=verbose)
+        median, largest = (
+            words.number(float(find(found.scans.condition))) for find in (np.median, np.max)
+        )
+        clouds = words.count(found.scans.clouds, "cloud")
+        condition = f"condition number of their normals {median} (median), up to {largest}"
+        rows.append(Row("scans", f"{clouds}, {condition}"))
+        if found.scans.singular:
+            singular = words.count(found.scans.singular, "cloud")
+            rows.append(Row("scans", f"{singular} do not see every direction"))
+        rows += _degeneracy_rows("scans", found.scans.degeneracy, verbose=verbose)
     rows += labelled("note", found.notes)
     return Report((ReportSection(title, rows=tuple(rows), notes=(last_line(found),)),))
 
@@ -252,15 +261,3 @@ def _displacement_rows(explanation: Explanation) -> Iterator[Row]:
             needed_displacement(found, size) for size in (found.needed_one_m, found.needed_every_m)
         )
         yield Row(label, f"k = 1 would need, at one update: {one}; at every update: {every}")
-
-
-def _scan_rows(scans: ScanGeometry, *, verbose: bool) -> Iterator[Row]:
-    yield Row(
-        "scans",
-        f"{words.count(scans.clouds, 'cloud')}, condition number of their normals "
-        f"{words.number(float(np.median(scans.condition)))} (median), up to "
-        f"{words.number(float(scans.condition.max()))}",
-    )
-    if scans.singular:
-        yield Row("scans", f"{words.count(scans.singular, 'cloud')} do not see every direction")
-    yield from _degeneracy_rows("scans", scans.degeneracy, verbose=verbose)

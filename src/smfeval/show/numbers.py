@@ -15,7 +15,7 @@ from smfeval.show.check import reading_rows
 from smfeval.show.report import Row, doubt_text, labelled
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
-from smfeval.summarise.numbers import NUMBERS, NumberRow, rows_of
+from smfeval.summarise.numbers import NUMBERS, rows_of
 from smfeval.summarise.relative import RelativeError
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
@@ -38,9 +38,12 @@ def all_rows(evaluation: Evaluation) -> list[Row]:
     rows += _space_rows(evaluation)
     if motion is not None:
         rows += relative_rows(motion, evaluation.options.intervals, verbose=True)
+    texts = [f"{row.k} over {words.length(row.metres)}" for row in evaluation.k_over_path]
+    rows += [Row("k over path", ", ".join(texts))] if texts else []
+    if motion is not None and motion.growth is not None:
+        rows.append(Row("k growth", motion.growth.sentence))
     return [
         *rows,
-        *_path_rows(evaluation),
         *labelled("relative", map(_relative_text, evaluation.relative)),
         *_effective_rows(evaluation),
         *labelled("note", evaluation.all_notes),
@@ -116,18 +119,16 @@ def _number_rows(evaluation: Evaluation) -> list[Row]:
     for row in NUMBERS.values():
         number = evaluation.get(row.name)
         if row.label is not None and number is not None:
-            lines.setdefault(row.label, []).append(_number_text(row, number, evaluation))
-    ends = {label: END_TEXTS[label](evaluation) if label in END_TEXTS else "" for label in lines}
-    return [Row(label, ", ".join(texts) + ends[label]) for label, texts in lines.items()]
-
-
-def _number_text(row: NumberRow, number: Number, evaluation: Evaluation) -> str:
-    """A number with its interval, and what else is to be said of it."""
-    if row.space == "relative":
-        return f"{row.plain_title} {number.text('%' if row.level else None)}"
-    if row.level is not None:
-        return f"{words.level(row.level)}: {number.text('%')}"
-    return TEXTS[row.name](number, evaluation) if row.name in TEXTS else str(number)
+            text = TEXTS[row.name](number, evaluation) if row.name in TEXTS else str(number)
+            if row.space == "relative":
+                text = f"{row.plain_title} {number.text('%' if row.level else None)}"
+            elif row.level is not None:
+                text = f"{words.level(row.level)}: {number.text('%')}"
+            lines.setdefault(row.label, []).append(text)
+    return [
+        Row(label, ", ".join(texts) + _end_text(label, evaluation))
+        for label, texts in lines.items()
+    ]
 
 
 def energy_text(energy: Number, evaluation: Evaluation) -> str:
@@ -149,22 +150,6 @@ def _log_text(log: Number, evaluation: Evaluation) -> str:
 def _crps_text(crps: Number, evaluation: Evaluation) -> str:
     by_axis = evaluation.position.crps_by_axis.items()
     return f"{crps} ({', '.join(f'{name} {words.length(axis.value)}' for name, axis in by_axis)})"
-
-
-def _interval_text(score: Number, evaluation: Evaluation) -> str:
-    level = words.level(evaluation.options.settings.interval_level)
-    return f"{score} (score of the {level} intervals)"
-
-
-def _median_nees_text(nees: Number, evaluation: Evaluation) -> str:
-    honest = median_chi_squared(evaluation.position.residuals.dimension)
-    return f"median {nees} (honest {words.number(honest)})"
-
-
-def _mean_nees_text(nees: Number, evaluation: Evaluation) -> str:
-    particles = isinstance(evaluation.estimate, ParticleTrack)
-    sample = ", by the particles' sample covariance" if particles else ""
-    return f"mean {words.number(nees.value)}{sample}"
 
 
 def _k_text(k: Number, evaluation: Evaluation) -> str:
@@ -192,9 +177,16 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
     "energy": energy_text,
     "log": _log_text,
     "crps": _crps_text,
-    "interval": _interval_text,
-    "nees_median": _median_nees_text,
-    "nees_mean": _mean_nees_text,
+    "interval": lambda score, e: (
+        f"{score} (score of the {words.level(e.options.settings.interval_level)} intervals)"
+    ),
+    "nees_median": lambda nees, e: (
+        f"median {nees} (honest {words.number(median_chi_squared(e.position.residuals.dimension))})"
+    ),
+    "nees_mean": lambda nees, e: (
+        f"mean {words.number(nees.value)}"
+        + ", by the particles' sample covariance" * isinstance(e.estimate, ParticleTrack)
+    ),
     "k": _k_text,
     "moment_k": lambda k, _: f"by second moments {k}",
     "psi": lambda psi, _: f"psi {words.number(psi.value)} (1: errors have the covariance's shape)",
@@ -202,31 +194,17 @@ TEXTS: dict[str, Callable[[Number, Evaluation], str]] = {
 }
 
 
-def _coverage_end(evaluation: Evaluation) -> str:
-    particles = isinstance(evaluation.estimate, ParticleTrack)
-    return f" (by the {evaluation.coverage_from()})" if particles else ""
-
-
-def _windows_end(evaluation: Evaluation) -> str:
+def _end_text(label: str, evaluation: Evaluation) -> str:
+    """What a line of numbers says at its end: how coverage was found, over which windows."""
     motion = evaluation.relative_motion
-    assert motion is not None
-    assert motion.scored is not None
-    windows = words.count(motion.scored.windows, "window")
-    return f" ({windows} of {motion.scored.horizon} scans)"
-
-
-def _overlapping_end(evaluation: Evaluation) -> str:
-    motion = evaluation.relative_motion
-    assert motion is not None
-    assert motion.overlapping is not None
-    return f" ({words.count(len(motion.overlapping.first), 'window')} that overlap)"
-
-
-END_TEXTS: dict[str, Callable[[Evaluation], str]] = {  # of lines, by their label
-    "coverage": _coverage_end,
-    "relative scores": _windows_end,
-    "all windows": _overlapping_end,
-}
+    if label == "coverage" and isinstance(evaluation.estimate, ParticleTrack):
+        return f" (by the {evaluation.coverage_from()})"
+    if label == "relative scores" and motion is not None and motion.scored is not None:
+        windows = words.count(motion.scored.windows, "window")
+        return f" ({windows} of {motion.scored.horizon} scans)"
+    if label == "all windows" and motion is not None and motion.overlapping is not None:
+        return f" ({words.count(len(motion.overlapping.first), 'window')} that overlap)"
+    return ""
 
 
 def _effective_rows(evaluation: Evaluation) -> list[Row]:
@@ -294,16 +272,6 @@ def relative_rows(
     reasons = dict.fromkeys(filter(None, map(motion.why_not, motion.rows)))
     why = words.join(reasons) or "no horizon has enough windows"
     return [Row("relative", f"motion is not judged: {why}")]
-
-
-def _path_rows(evaluation: Evaluation) -> list[Row]:
-    """k over the start of the path, and over stretches of it."""
-    motion = evaluation.relative_motion
-    texts = [f"{row.k} over {words.length(row.metres)}" for row in evaluation.k_over_path]
-    rows = [Row("k over path", ", ".join(texts))] if texts else []
-    if motion is not None and motion.growth is not None:
-        rows.append(Row("k growth", motion.growth.sentence))
-    return rows
 
 
 def _relative_text(error: RelativeError) -> str:

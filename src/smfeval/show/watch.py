@@ -18,7 +18,11 @@ def line(kind: str, status: dict[str, Any]) -> str:
     if kind == "alarm":
         return f"ALARM at {_place(status)}: {_conclusion(status)} ({_evidence(status)})"
     end = "; no alarm, which acquits nobody" if kind == "end" else ""
-    return f"{_place(status)}: {_evidence(status)}{_now(status)}{_left_out(status)}{end}"
+    now = ""
+    if status.get("nees") is not None:
+        nees = f"NEES {words.number(status['nees'])} of {status['dimension']}"
+        now = f"; {words.length(status['error_m'])} apart, {nees}"
+    return f"{_place(status)}: {_evidence(status)}{now}{_left_out(status)}{end}"
 
 
 def _place(status: dict[str, Any]) -> str:
@@ -32,13 +36,6 @@ def _evidence(status: dict[str, Any]) -> str:
     sensor = f" of {status['sensor']}" if status.get("sensor") else ""
     limit = words.number(status["limit"])
     return f"evidence{sensor} {words.number(status['evidence'])}, alarm at {limit}"
-
-
-def _now(status: dict[str, Any]) -> str:
-    if status.get("nees") is None:
-        return ""
-    apart = words.length(status["error_m"])
-    return f"; {apart} apart, NEES {words.number(status['nees'])} of {status['dimension']}"
 
 
 def _left_out(status: dict[str, Any]) -> str:

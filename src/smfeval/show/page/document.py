@@ -45,7 +45,8 @@ BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and com
 
 def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
     """The template of a page, filled in with its parts; `data` is what its scripts draw."""
-    own = _own_script()
+    scripts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS))
+    own = f'"use strict";\n(() => {{\n{scripts}\n}})();'
     return render_html(
         template,
         title=title,
@@ -78,11 +79,6 @@ def _policy(scripts: list[str]) -> str:
 def plotly() -> str:
     """The plotting library: the bundle of plotly.js with lines, marks and plots in space."""
     return read_asset(PLOTLY)
-
-
-def _own_script() -> str:
-    parts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS))
-    return f'"use strict";\n(() => {{\n{parts}\n}})();'
 
 
 def _versions() -> str:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # causes are found only where they are asked for
     from smfeval.why.alibis import Alibis
     from smfeval.why.diagnoses import Diagnoses
     from smfeval.why.diagnoses.tables import Bias
-    from smfeval.why.diagnoses.tails import Tail
 
 HEADLINES = {
     "overconfident": "The reported uncertainty is too small: do not rely on it.",
@@ -271,6 +270,12 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
 
     windows, rotation = found.windows, found.rotation
     between = 0.0 if windows is None else windows.between
+    tail = ""
+    if found.tail is not None:
+        shares = (found.tail.top_1, found.tail.honest_1, found.tail.top_5, found.tail.honest_5)
+        one, honest_one, five, honest_five = map(words.share, shares)
+        tail = f"1 % of scans carry {one} of the NEES ({honest_one} if honest), "
+        tail += f"5 % carry {five} ({honest_five} if honest)."
     return {
         "title": DIAGNOSES_TITLE.capitalize(),
         "reason": sentence(found.reason or ""),
@@ -283,7 +288,7 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
             for each in found.found
         ],
         "biases": [_bias_cells(each) for each in found.bias],
-        "tail": "" if found.tail is None else _tail_sentence(found.tail),
+        "tail": tail,
         "directions": [] if windows is None else list(windows.directions),
         "windows": [
             (
@@ -343,14 +348,6 @@ def _scans_cell(scans: int) -> Cell:
 
 def _angle_cell(degrees: float) -> Cell:
     return Cell(words.angle(degrees), degrees)
-
-
-def _tail_sentence(tail: Tail) -> str:
-    return (
-        f"1 % of scans carry {words.share(tail.top_1)} of the NEES "
-        f"({words.share(tail.honest_1)} if honest), "
-        f"5 % carry {words.share(tail.top_5)} ({words.share(tail.honest_5)} if honest)."
-    )
 
 
 def _curve(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ that jumps in time shows the last message of each topic:
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -23,7 +23,7 @@ from smfeval.io.atomic import writing
 from smfeval.io.progress import report
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.show.viewers.scene import OUTSIDE_COLOUR, ScenePath, SceneRun, ViewerScene
+from smfeval.show.viewers.scene import OUTSIDE_COLOUR, Ellipsoids, ScenePath, SceneRun, ViewerScene
 
 SCENE_UPDATE, SCORES = "foxglove.SceneUpdate", "smfeval.Scores"
 FRAME = "world"
@@ -87,20 +87,18 @@ def messages(scene: ViewerScene) -> Iterator[Message]:
     start = scene.start_ns
     for path in (scene.reference, *scene.runs):
         yield start, _topic(path, "path"), _path_update(path, start)
-    sources = [source for run in scene.runs for source in _sources(run)]
+    sources: list[tuple[Ints, str, Callable[[int], dict[str, Any]]]] = []  # a message by its row
+    for run in scene.runs:
+        if run.ellipsoids is not None:
+            update = partial(_ellipsoid_update, run, run.ellipsoids)
+            sources.append((run.ellipsoids.stamp, _topic(run, "ellipsoid"), update))
+        sources.append((run.stamp, _topic(run, "scores"), partial(_scores, run)))
     stamp = np.concatenate([stamps for stamps, _, _ in sources])
     source = np.repeat(np.arange(len(sources)), [len(stamps) for stamps, _, _ in sources])
     row = np.concatenate([np.arange(len(stamps)) for stamps, _, _ in sources])
     for at in np.argsort(stamp, kind="stable").tolist():
         _, topic, content = sources[source[at]]
         yield int(stamp[at]), topic, content(int(row[at]))
-
-
-def _sources(run: SceneRun) -> Iterator[tuple[Ints, str, Any]]:
-    """Stamps, topic and a function of the row that makes the message."""
-    if run.ellipsoids is not None:
-        yield run.ellipsoids.stamp, _topic(run, "ellipsoid"), partial(_ellipsoid_update, run)
-    yield run.stamp, _topic(run, "scores"), partial(_scores, run)
 
 
 def _scores(run: SceneRun, row: int) -> dict[str, Any]:
@@ -128,9 +126,7 @@ def _path_update(path: ScenePath, stamp: int) -> dict[str, Any]:
     return _update(path.name, stamp, lines=lines)
 
 
-def _ellipsoid_update(run: SceneRun, row: int) -> dict[str, Any]:
-    found = run.ellipsoids
-    assert found is not None
+def _ellipsoid_update(run: SceneRun, found: Ellipsoids, row: int) -> dict[str, Any]:
     sphere = {
         "pose": _pose(found.centre[row].tolist(), found.rotation[row].tolist()),
         "size": _vector((2.0 * found.half_axes[row]).tolist()),
