@@ -304,26 +304,22 @@ def closing_sentence(scored: Verdict, rows: Sequence[Alibi]) -> str:
     """What the rows amount to, for the position and then for the rotation."""
     of_position = [row for row in rows if row.scored.facts.space == "position"]
     of_rotation = [row for row in rows if row.scored.facts.space == "rotation"]
-    parts = [f"there is nothing to explain: the verdict is {scored.label!r}"]
-    if scored.label == "overconfident":
-        parts = [_outcome_sentence(scored, of_position), *_need_sentences(of_position)]
-    return "; ".join([*parts, *(f"rotation: {each}" for each in _need_sentences(of_rotation))])
-
-
-def _outcome_sentence(scored: Verdict, rows: list[Alibi]) -> str:
-    """What ends the verdict without a proviso, or what all of it leaves."""
-    ends = [row for row in rows if row.outcome == "ends it" and row.proviso is None]
+    ends = [row for row in of_position if row.outcome == "ends it" and row.proviso is None]
     single = [f"{row.name} ({row.granted})" for row in ends if row.name != "all at once"]
-    if single:
-        return f"another explanation ends the verdict: {words.join(single)}"
-    if ends:
-        return f"no other explanation ends the verdict alone, all at once do ({ends[0].granted})"
-    left = next((row.verdict for row in rows if row.name == "all at once"), None)
-    sentence = "no other explanation ends the verdict"
-    if left is None or left.at_least is None or scored.at_least is None:
-        return sentence
-    before = words.number(scored.at_least)
-    return f"{sentence}: all at once leave at least {words.number(left.at_least)} of {before}"
+    left = next((row.verdict for row in of_position if row.name == "all at once"), None)
+    if scored.label != "overconfident":
+        outcome, of_position = f"there is nothing to explain: the verdict is {scored.label!r}", []
+    elif single:
+        outcome = f"another explanation ends the verdict: {words.join(single)}"
+    elif ends:
+        outcome = f"no other explanation ends the verdict alone, all at once do ({ends[0].granted})"
+    else:
+        outcome = "no other explanation ends the verdict"
+        if left is not None and left.at_least is not None and scored.at_least is not None:
+            before, after = words.number(scored.at_least), words.number(left.at_least)
+            outcome += f": all at once leave at least {after} of {before}"
+    turned = (f"rotation: {each}" for each in _need_sentences(of_rotation))
+    return "; ".join([outcome, *_need_sentences(of_position), *turned])
 
 
 def _need_sentences(rows: Iterable[Alibi]) -> list[str]:

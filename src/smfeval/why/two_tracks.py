@@ -8,7 +8,7 @@ was written otherwise (quaternion order, an exchanged axis, an inverse) has much
 than as it was meant.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import radians
@@ -266,30 +266,25 @@ def _written_otherwise(tracks: MatchedTracks) -> Why | None:
     """Bodies that do not move together as read, and would if one track were written otherwise."""
     if not tracks.shows_motion or tracks.coherence > COHERENT:
         return None
-    value, _, who, mistake = max(_corrected(tracks))
+    # In one world the same mistake in the other track would agree as well; a body that then moves
+    # in one direction of its own, as most do, tells which it was.
+    inside, candidates = tracks.across_no_gap(WINDOWS), []
+    for at, as_read in enumerate(tracks.motions):
+        for name, correct in CORRECTIONS.items():
+            motions = list(tracks.motions)
+            motions[at] = window_motion(correct(tracks.poses[at]))[inside]
+            better = motions[at].directedness() - as_read.directedness()
+            candidates.append((round(coherence(*motions), 2), better, at, name))
+    value, _, who, mistake = max(candidates)
     if value < max(COHERENT, 1 - MUCH_BETTER * (1 - tracks.coherence)):
         return None
+
     poses = list(tracks.poses)
     poses[who] = CORRECTIONS[mistake](poses[who])
     if _stays_lost(poses[0][0], poses[1][0]):
         return None
     evidence = {"coherence": tracks.coherence, "who": tracks.subjects[who]}
     return Why(f"{('estimate', 'reference')[who]}-{mistake}", evidence, explains=True)
-
-
-def _corrected(tracks: MatchedTracks) -> Iterator[tuple[float, float, int, str]]:
-    """One of the tracks as it may have been meant: coherence, and how much better it moves ahead.
-
-    In one world the same mistake in the other track would agree as well; a body that then moves in
-    one direction of its own, as most do, tells which it was.
-    """
-    inside = tracks.across_no_gap(WINDOWS)
-    for who, as_read in enumerate(tracks.motions):
-        for mistake, correct in CORRECTIONS.items():
-            motions = list(tracks.motions)
-            motions[who] = window_motion(correct(tracks.poses[who]))[inside]
-            better = motions[who].directedness() - as_read.directedness()
-            yield round(coherence(*motions), 2), better, who, mistake
 
 
 def _stays_lost(ours: Floats, theirs: Floats) -> bool:

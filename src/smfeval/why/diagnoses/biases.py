@@ -110,7 +110,13 @@ def find_biases(case: DiagnosisCase) -> SystematicErrors:
     sigmas = replace(metres, rows=whiten_errors(case, metres.rows.T).T)
     # where a few tight scans decide, only their part of the independent scans speaks
     most = independent_scans(sigmas.remainder) * effective_share(weight(case))
-    selection = select_causes(sigmas, accept=_is_accepted, most=most)
+
+    def accept(finding: Finding) -> bool:
+        if finding.share < RELEVANT_SHARE:  # known without a look at the scans
+            return False
+        return finding.n_effective >= ENOUGH_SCANS and finding.probability < TEST_LEVEL
+
+    selection = select_causes(sigmas, accept=accept, most=most)
     base = sigmas.base
     return SystematicErrors(
         tuple(_why(each, case, selection) for each in selection.found),
@@ -139,12 +145,6 @@ def _remainder_weights(case: DiagnosisCase, selection: Selection) -> Floats:
     error[RESPONSE] = 1.0
     answer = selection.design.fit((error if case.fitted else 0.0) - bias, selection.design.base)
     return error - bias - answer
-
-
-def _is_accepted(finding: Finding) -> bool:
-    if finding.share < RELEVANT_SHARE:  # known without a look at the scans
-        return False
-    return finding.n_effective >= ENOUGH_SCANS and finding.probability < TEST_LEVEL
 
 
 def _causes(case: DiagnosisCase) -> list[Cause]:

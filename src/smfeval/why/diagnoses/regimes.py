@@ -89,8 +89,13 @@ def find_regimes(
             found.append(Why(each.name, evidence | {"ratio": float(np.exp(value))} | proof))
     if runs:
         found.append(_stretch(case, runs))
-    if drifting and GROWING not in {each.cause for each in found}:
-        found += _growth_of_drift(case)
+    if drifting and not case.fitted and GROWING not in {each.cause for each in found}:
+        # growth as a property of a drift that is proven needs no proof of its own
+        column = _growth_column(case)
+        column = column - column.mean()
+        growth = _growth(case, {"exponent": float(column @ case.log_nees / (column @ column))})
+        if growth.evidence["k_last_third"] >= GROWTH_RATIO * growth.evidence["k_first_third"]:
+            found.append(growth)
     untested = selection.untested
     if most < ENOUGH_SCANS:
         untested += (too_few("a stretch", most),)
@@ -167,15 +172,6 @@ def _growth(case: DiagnosisCase, proof: dict[str, float]) -> Why:
     return Why(GROWING, {"k_first_third": first, "k_last_third": last} | proof)
 
 
-def _growth_of_drift(case: DiagnosisCase) -> list[Why]:
-    """Growth as a property of a drift that is proven, so that it needs no proof of its own."""
-    column = _growth_column(case)
-    column = column - column.mean()
-    growth = _growth(case, {"exponent": float(column @ case.log_nees / (column @ column))})
-    grows = growth.evidence["k_last_third"] >= GROWTH_RATIO * growth.evidence["k_first_third"]
-    return [growth] if grows and not case.fitted else []
-
-
 def _explained_log_nees(case: DiagnosisCase, selection: Selection, runs: list[Stretch]) -> Floats:
     """What the findings add to the log NEES, from its lowest level on. (n,)."""
     if not (selection.found or runs):
@@ -217,18 +213,13 @@ def _chance_probability(
     """How often memory alone makes a run as high; no longer counted once it reaches the limit."""
     higher = 0
     for _ in range(DRAWS // AT_ONCE):
-        higher += int((_best_run(_memory_series(count, memory, rng))[2] >= height).sum())
+        series = rng.normal(size=(AT_ONCE, count))  # made stationary AR(1), without a stretch
+        for i in range(1, count):
+            series[:, i] = memory * series[:, i - 1] + np.sqrt(1 - memory**2) * series[:, i]
+        higher += int((_best_run(series)[2] >= height).sum())
         if (1 + higher) / (1 + DRAWS) >= limit:
             break
     return (1 + higher) / (1 + DRAWS)
-
-
-def _memory_series(count: int, memory: float, rng: np.random.Generator) -> Floats:
-    """Stationary AR(1) series without a stretch. (AT_ONCE, count)."""
-    out = rng.normal(size=(AT_ONCE, count))
-    for i in range(1, count):
-        out[:, i] = memory * out[:, i - 1] + np.sqrt(1 - memory**2) * out[:, i]
-    return out
 
 
 @lru_cache(maxsize=8)
