@@ -12,7 +12,7 @@ are those of the data sets' own calibration files; what is not published is not 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -136,10 +136,12 @@ def inspect_datasets(folder: Path) -> FolderContents | None:
     owned = {path.relative_to(folder).parts[0] for path in paths if path.parent != folder}
     algorithms = [each for each in algorithm_folders(folder, seen) if each.name not in owned]
     found: dict[str, Reference] = {}
-    for name in _estimate_names(algorithms):
-        reference = _spires_reference(name, spires) or _geode_reference(name, geode)
-        if reference is not None:
-            found[name] = reference
+    for algorithm in algorithms:
+        for path in (*list_folders(algorithm), *list_files(algorithm)):
+            name = path.name if path.is_dir() else bare_name(path)
+            reference = _spires_reference(name, spires) or _geode_reference(name, geode)
+            if reference is not None:
+                found[name] = reference
     used = set().union(*(add_algorithm(each, folder, set(found), seen) for each in algorithms))
     seen.tracks = list(
         _draft_tracks(folder, {name: found[name] for name in found if name in used}, seen)
@@ -161,14 +163,6 @@ def _is_bodiless(folder: Path, pattern: str) -> bool:
         return False
 
 
-def _estimate_names(algorithms: Iterable[Path]) -> list[str]:
-    """Names that estimates have, of files or of folders, each once."""
-    inside = [
-        each for folder in algorithms for each in (*list_folders(folder), *list_files(folder))
-    ]
-    return list(dict.fromkeys(each.name if each.is_dir() else bare_name(each) for each in inside))
-
-
 def _draft_tracks(
     folder: Path, found: dict[str, Reference], seen: FolderContents
 ) -> Iterator[DraftTrack]:
@@ -180,20 +174,31 @@ def _draft_tracks(
             seen.skip(name, why=f"the same recording as {other}")
             continue
         try:
-            track, duplicates = _read_reference(each.path)
+            track = _read_reference(each.path, seen)
         except SmfevalError as error:
             seen.skip(each.path, why=str(error).removeprefix(f"{each.path}: "))
             continue
-        seen.duplicates = seen.duplicates or duplicates
-        step_s = float(np.median(np.diff(track.stamp))) / 1e9 if len(track) > 1 else 0.0
+
+        remarks, tolerance = list(each.remarks), None
+        if not track.about.oriented:
+            remarks.append("positions only")
+        remarks += [note for note in track.provenance.notes if "step back" in note][:1]
+        steps = np.diff(track.stamp)
+        step_s = float(np.median(steps)) / 1e9 if len(steps) else 0.0
+        if step_s > SLOW_STEP_S:
+            tolerance, gap_s = SLOW_TOLERANCE, float(steps.max()) / 1e9
+            remarks.append(
+                f"a pose every {words.duration(step_s)}, gaps up to {words.duration(gap_s)}: moved "
+                f"to scans within {tolerance}"
+            )
         yield DraftTrack(
             name,
             _pattern(folder, each.path, name),
             each.group,
             each.body,
             extrinsics=each.extrinsics,
-            tolerance=SLOW_TOLERANCE if step_s > SLOW_STEP_S else None,
-            remarks=(*each.remarks, *_remarks(track, step_s)),
+            tolerance=tolerance,
+            remarks=tuple(remarks),
         )
 
 
@@ -210,28 +215,16 @@ def _pattern(folder: Path, path: Path, name: str) -> str:
     return whole
 
 
-def _read_reference(path: Path) -> tuple[AnyTrack, bool]:
-    """The reference, and whether it has stamps that stand twice."""
+def _read_reference(path: Path, seen: FolderContents) -> AnyTrack:
+    """The reference; a note that it has stamps that stand twice is left in `seen`."""
     try:
-        return read(path), False
+        return read(path)
     except SmfevalError as error:
         if error.remedy != "duplicates":
             raise
-        return read(path, duplicates="first"), True
-
-
-def _remarks(track: AnyTrack, step_s: float) -> Iterator[str]:
-    if not track.about.oriented:
-        yield "positions only"
-    back = next((note for note in track.provenance.notes if "step back" in note), None)
-    if back is not None:
-        yield back
-    if step_s > SLOW_STEP_S:
-        gap_s = float(np.diff(track.stamp).max()) / 1e9
-        yield (
-            f"a pose every {words.duration(step_s)}, gaps up to {words.duration(gap_s)}: moved to "
-            f"scans within {SLOW_TOLERANCE}"
-        )
+        track = read(path, duplicates="first")
+        seen.duplicates = True
+        return track
 
 
 def _spires_references(root: Path) -> Iterator[tuple[str, Path]]:
@@ -306,9 +299,9 @@ def _environment(base: str) -> Environment | None:
 
 def _by_body(imu_T_lidar: se3.Pose, lidar_T_body: se3.Pose) -> tuple[tuple[str, str], ...]:
     """Pose of the reference's body in each body that estimators have, as seven numbers."""
-    imu_T_body = se3.compose(imu_T_lidar, lidar_T_body)
-    return ("imu", _seven(imu_T_body)), ("lidar", _seven(lidar_T_body))
+    poses = {"imu": se3.compose(imu_T_lidar, lidar_T_body), "lidar": lidar_T_body}
 
+    def seven(transform: se3.Pose) -> str:
+        return ",".join(words.exact(round(float(v), 9) + 0.0) for part in transform for v in part)
 
-def _seven(transform: se3.Pose) -> str:
-    return ",".join(words.exact(round(float(v), 9) + 0.0) for part in transform for v in part)
+    return tuple((body, seven(transform)) for body, transform in poses.items())

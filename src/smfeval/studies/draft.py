@@ -90,11 +90,16 @@ def plan_of_folder(
 
 def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None = None) -> str:
     """The whole plan; `start` is how the plan calls the folder."""
+    options = USUAL_OPTIONS
+    if recipe is not None:
+        lines = [f"# recipe {recipe.name}", *(f"# {each}" for each in recipe.remarks)]
+        lines += [f"{key} = {quote_toml(value)}" for key, value in recipe.options]
+        options = "\n".join(lines) + "\n"
     head = PLAN_HEAD.format(
         name=quote_toml(name),
         output=quote_toml(f"{name}_results"),
         diverged=DIVERGED_M if recipe is None else recipe.diverged_m,
-        options=_option_lines(recipe) + (DUPLICATES if seen.duplicates else ""),
+        options=options + (DUPLICATES if seen.duplicates else ""),
     )
     entries = groupby(seen.tracks, key=lambda each: replace(each, name="", others=()))
     presets = [guess_preset(each.name) for each in seen.estimators]
@@ -106,15 +111,6 @@ def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None
         *(_estimator_text(each, seen, start, recipe) for each in seen.estimators),
     ]
     return "\n".join(blocks)
-
-
-def _option_lines(recipe: Recipe | None) -> str:
-    """The table [options] of a recipe, or what may be chosen."""
-    if recipe is None:
-        return USUAL_OPTIONS
-    lines = [f"# recipe {recipe.name}", *(f"# {each}" for each in recipe.remarks)]
-    lines += [f"{key} = {quote_toml(value)}" for key, value in recipe.options]
-    return "\n".join(lines) + "\n"
 
 
 def _tracks_text(tracks: list[DraftTrack], start: str) -> str:

@@ -110,45 +110,28 @@ def add_algorithm(
     algorithm: Path, folder: Path, tracks: set[str], seen: FolderContents
 ) -> set[str]:
     """Add an algorithm; returns the tracks on which it has estimates."""
-    by_folder = _runs_in_folders(algorithm, tracks, seen)
-    good = by_folder or _runs_as_files(algorithm, tracks, seen)
-    if by_folder:
+    good: EstimatesByTrack = {}  # <algorithm>/<track>/*: every track file inside is a repeat
+    for each in list_folders(algorithm):
+        if each.name not in tracks:
+            seen.skip(each, why=NO_REFERENCE)
+        elif files := track_files(each, seen):
+            good[each.name] = files
+    in_folders = bool(good)
+    if in_folders:
+        seen.skip(*list_files(algorithm), why="beside the folders of the tracks")
         names = dict.fromkeys(escape(path.name) for paths in good.values() for path in paths)
         patterns = ["*", *(f"*{each}" for each in _endings(good)), *names]
-    else:
+    else:  # <algorithm>/<track>.*
+        for path in track_files(algorithm, seen, of=tracks):
+            good.setdefault(bare_name(path), []).append(path)
         patterns = [*(f"{{track}}{each}" for each in _endings(good)), "{track}.*"]
     best = best_pattern(patterns, good, seen) if good else None
     if best is None:
         return set()
     place = escape(str(algorithm.relative_to(folder)))
-    between = "{track}/" if by_folder else ""
+    between = "{track}/" if in_folders else ""
     seen.estimators.append(DraftEstimator(algorithm.name, f"{place}/{between}{best[0]}"))
     return best[1]
-
-
-def _runs_in_folders(algorithm: Path, tracks: set[str], seen: FolderContents) -> EstimatesByTrack:
-    """`<algorithm>/<track>/*`: every track file inside is a repeat."""
-    found = {}
-    for inside in list_folders(algorithm):
-        if inside.name in tracks:
-            found[inside.name] = track_files(inside, seen)
-        else:
-            seen.skip(inside, why=NO_REFERENCE)
-    if any(found.values()):
-        seen.skip(*list_files(algorithm), why="beside the folders of the tracks")
-    return {track: paths for track, paths in found.items() if paths}
-
-
-def _runs_as_files(algorithm: Path, tracks: set[str], seen: FolderContents) -> EstimatesByTrack:
-    """`<algorithm>/<track>.*`."""
-    found: dict[str, list[Path]] = {}
-    for path in list_files(algorithm):
-        why = unusable_reason(path) if bare_name(path) in tracks else NO_REFERENCE
-        if why is None:
-            found.setdefault(bare_name(path), []).append(path)
-        else:
-            seen.skip(path, why=why)
-    return found
 
 
 def inspect_track_layout(folder: Path) -> FolderContents:
@@ -267,11 +250,11 @@ def ending(path: Path) -> str:
     return path.name[len(bare_name(path)) :]
 
 
-def track_files(folder: Path, seen: FolderContents) -> list[Path]:
-    """Files that are tracks; the others are left aside."""
+def track_files(folder: Path, seen: FolderContents, of: set[str] | None = None) -> list[Path]:
+    """Files that are tracks, one `of` these if there are any; the others are left aside."""
     good = []
     for path in list_files(folder):
-        why = unusable_reason(path)
+        why = unusable_reason(path) if of is None or bare_name(path) in of else NO_REFERENCE
         if why is None:
             good.append(path)
         else:

@@ -113,26 +113,21 @@ class FilledPattern:
     search: str
 
     def sources(self) -> tuple[str, ...]:
-        """Files that are there, run_2 before run_10; bags with their topic."""
-        if is_url(self.text):
-            return self._urls()
-        if _is_source(Path(self.text)):
-            return (self.text,)
-        path, topic = _split_topic(self.text)
-        if topic and _is_source(Path(path)):
-            return (self.text,)
-        found = glob(_split_topic(self.search)[0], recursive=True)  # noqa: PTH207  may be absolute
-        runs = [each for each in found if _is_source(Path(each))]
-        return tuple(f"{each}{topic}" for each in sorted(runs, key=natural_sort_key))
+        """Files that are there, run_2 before run_10; bags with their topic.
 
-    def _urls(self) -> tuple[str, ...]:
-        """URLs of files that are there; only stars stand for others, for a query begins with ?."""
-        url, topic = split_topic(self.text)
-        suffix = "" if topic is None else f":{topic}"
-        if "*" not in url:
-            return (self.text,) if remote.url_exists(url) else ()
-        found = remote.find_urls(split_topic(self.search)[0])
-        return tuple(f"{each}{suffix}" for each in sorted(found, key=natural_sort_key))
+        In a URL only stars stand for others, for a query begins with a question mark.
+        """
+        path, topic = _split_topic(self.text)
+        if remote.is_url(self.text):
+            if "*" not in path:
+                return (self.text,) if remote.url_exists(path) else ()
+            runs = list(remote.find_urls(_split_topic(self.search)[0]))
+        elif _is_source(Path(self.text)) or (topic and _is_source(Path(path))):
+            return (self.text,)
+        else:
+            found = glob(_split_topic(self.search)[0], recursive=True)  # noqa: PTH207  may be absolute
+            runs = [each for each in found if _is_source(Path(each))]
+        return tuple(f"{each}{topic}" for each in sorted(runs, key=natural_sort_key))
 
 
 def fill_pattern(pattern: str, track: PlannedTrack, plan: Plan) -> FilledPattern:

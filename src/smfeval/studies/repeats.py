@@ -1,7 +1,6 @@
 """Repeats of a study as Monte Carlo runs: NEES of every scan, put together by time."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,41 +17,40 @@ COLUMNS = ("reference_stamp", "nees", "particles")
 
 
 def repeated_runs(plan: Plan, results: Sequence[TaskResult]) -> tuple[MonteCarlo, ...]:
-    """Every estimator on every track with enough repeats that were scored."""
+    """Every estimator on every track with enough repeats that were scored, at the times of all."""
     groups: dict[tuple[str, str, str], list[TaskResult]] = {}
     for each in results:
         if each.failure is None and dict(each.numbers).get("k") is not None:
             groups.setdefault((each.estimator, each.group, each.track), []).append(each)
-    found = (
-        _of_runs(names, runs, plan.output.absolute(), plan.options.space.dimension)
-        for names, runs in groups.items()
-        if len(runs) >= FEWEST_RUNS
-    )
-    return tuple(each for each in found if each is not None)
-
-
-def _of_runs(
-    names: tuple[str, str, str], runs: list[TaskResult], output: Path, dimension: int
-) -> MonteCarlo | None:
-    """The times that all runs have; None where there is none."""
-    frames = [_read_scans(scans_path(output, run)) for run in runs]
-    stamp, rows, left_out = shared_times([frame["reference_stamp"].to_numpy() for frame in frames])
-    if not len(stamp):
-        return None
-    at = [frame[row] for frame, row in zip(frames, rows, strict=True)]
-    particles = None
-    if all("particles" in frame.columns for frame in frames):
-        particles = np.mean([frame["particles"].to_numpy() for frame in at], axis=0)
-    exact = all(run.scored_under in EXACT for run in runs)
-    return monte_carlo(
-        np.stack([frame["nees"].to_numpy() for frame in at]),
-        dimension,
-        stamp,
-        particles=particles,
-        names=names,
-        left_out=left_out,
-        inexact=None if exact else INEXACT,
-    )
+    found, output = [], plan.output.absolute()
+    for names, runs in groups.items():
+        if len(runs) < FEWEST_RUNS:
+            continue
+        frames = []
+        for path in (scans_path(output, run) for run in runs):
+            known = pl.read_parquet_schema(path)
+            frames.append(
+                pl.read_parquet(path, columns=[each for each in COLUMNS if each in known])
+            )
+        stamps = [frame["reference_stamp"].to_numpy() for frame in frames]
+        stamp, rows, left_out = shared_times(stamps)
+        if not len(stamp):
+            continue
+        at = [frame[row] for frame, row in zip(frames, rows, strict=True)]
+        particles = None
+        if all("particles" in frame.columns for frame in frames):
+            particles = np.mean([frame["particles"].to_numpy() for frame in at], axis=0)
+        repeats = monte_carlo(
+            np.stack([frame["nees"].to_numpy() for frame in at]),
+            plan.options.space.dimension,
+            stamp,
+            particles=particles,
+            names=names,
+            left_out=left_out,
+            inexact=None if all(run.scored_under in EXACT for run in runs) else INEXACT,
+        )
+        found.append(repeats)
+    return tuple(found)
 
 
 def shared_times(stamps: Sequence[Ints]) -> tuple[Ints, list[Ints], int]:
@@ -72,8 +70,3 @@ def shared_times(stamps: Sequence[Ints]) -> tuple[Ints, list[Ints], int]:
         there &= np.abs(stamp[row] - times) < half
         rows.append(row)
     return times[there], [row[there] for row in rows], int(np.sum(~there))
-
-
-def _read_scans(path: Path) -> pl.DataFrame:
-    known = pl.read_parquet_schema(path)
-    return pl.read_parquet(path, columns=[name for name in COLUMNS if name in known])

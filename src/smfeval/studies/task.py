@@ -187,7 +187,7 @@ def load_or_evaluate(
 
 
 def failed_outcome(task: Task | PairTask, why: str) -> TaskOutcome:
-    """Of a task that came to nothing."""
+    """The outcome of a task that came to nothing."""
     return TaskOutcome(replace(task.empty_result(""), failure=why), cached=False)
 
 
@@ -438,8 +438,8 @@ def _read_content(given: Input, content: tuple[str, ...]) -> AnyTrack:
 def _plain_number(number: Number) -> Number:
     """The number in Python's own floats, which a file keeps exactly."""
     low, high, effective = (
-        None if each is None else float(each)
-        for each in (number.low, number.high, number.n_effective)
+        None if value is None else float(value)
+        for value in (number.low, number.high, number.n_effective)
     )
     return Number(float(number.value), number.unit, low, high, effective, number.reason)
 
