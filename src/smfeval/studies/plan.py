@@ -118,7 +118,7 @@ class FilledPattern:
         In a URL only stars stand for others, for a query begins with a question mark.
         """
         path, topic = _split_topic(self.text)
-        if remote.is_url(self.text):
+        if is_url(self.text):
             if "*" not in path:
                 return (self.text,) if remote.url_exists(path) else ()
             runs = list(remote.find_urls(_split_topic(self.search)[0]))
