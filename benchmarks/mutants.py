@@ -153,6 +153,9 @@ def main() -> int:
         shutil.copytree(HERE, copy, ignore=ignore)
         if (beside := HERE.parent / "shared").is_dir():
             (copy.parent / "shared").symlink_to(beside)
+        asked = dict.fromkeys(tests for mutant in picked for tests in _folders(mutant))
+        if failing := [tests for tests in asked if _fails(copy, tests)]:
+            raise SystemExit(f"these fail without any change: {', '.join(failing)}")
         for number, mutant in enumerate(picked, 1):
             killed = is_killed(mutant, copy)
             survived += [] if killed else [mutant]
