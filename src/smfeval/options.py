@@ -53,6 +53,7 @@ ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
 OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
 TOLERANCE_S = 0.005
 EXACT = ("body", "clock")
+ENDING_SIGMA = "reference_sigma"  # that would end a verdict: asked for as a number is
 RULE_NAMES = (  # of `score.rules`, for the help, which starts without numpy
     *("ape", "energy", "log", "log_consistency", "log_sharpness", "crps", "interval", "nees"),
     *("pit", "energy_rotation", "log_rotation", "energy_body", "log_pose"),
@@ -300,7 +301,7 @@ class Options:
     )
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
-    numbers: tuple[str, ...] | None = None  # to compute, by name; None: every number of the table
+    numbers: tuple[str, ...] | None = None  # to compute, by name; None: all, and ENDING_SIGMA
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -86,7 +86,12 @@ def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("horizons", "joint"),
-    [((), "auto"), ((Extent(2.0, "s"),), "auto"), ((Extent(6.0, "m"),), "auto"), ((), "none")],
+    [
+        ((), "auto"),
+        ((Extent(2.0, "s"),), "auto"),
+        pytest.param((Extent(6.0, "m"),), "auto", marks=pytest.mark.slow),
+        ((), "none"),
+    ],
 )
 def test_relative_scores_mark_the_honest_one(folder, tmp_path, horizons, joint):
     """Over one horizon for all; without cross-covariances there are none."""

@@ -37,7 +37,7 @@ from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, median_of, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
-from smfeval.options import Options
+from smfeval.options import ENDING_SIGMA, Options
 from smfeval.score import Residuals
 from smfeval.score.pit import FEWEST_MORE, mean_of_sampled
 from smfeval.score.spaces import PoseSpace, PositionSpace, RotationSpace
@@ -234,7 +234,8 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         return decide(facts)
     stamp = tracks.reference.stamp[tracks.left]
     found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
-    if found.label != "overconfident" or is_lost:  # no reference is as bad as one that is lost
+    asked = tracks.options.numbers is None or ENDING_SIGMA in tracks.options.numbers
+    if found.label != "overconfident" or is_lost or not asked:  # no reference is as bad as lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))
 

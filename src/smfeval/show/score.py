@@ -19,6 +19,7 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.judge.sentences import support
 from smfeval.maths.arrays import median_of
+from smfeval.options import ENDING_SIGMA
 from smfeval.show.numbers import all_rows, energy_text, relative_rows
 from smfeval.show.report import (
     DASH,
@@ -48,6 +49,7 @@ COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 SHOWN_NUMBERS = (  # of the short report
     *("mae", "rmse", "energy", "log", "log_consistency", "log_sharpness"),
     *("best_scale", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
+    ENDING_SIGMA,
 )
 SHOWN = ("rmse", "energy", "log", "k", COVERAGE)  # columns of several that fit on a screen
 MORE = ("-v (all numbers)", "--html FILE (figures)")
