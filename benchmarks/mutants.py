@@ -9,7 +9,6 @@ the whole way fails. Works on a copy of the sources; exit 1 if one survives.
 
 import argparse
 import ast
-import os
 import random
 import shutil
 import subprocess
@@ -116,12 +115,10 @@ def _folders(mutant: Mutant) -> list[str]:
 
 
 def _fails(copy: Path, tests: str) -> bool:
-    environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy / 'tests'}"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
+    paths = ("-o", "pythonpath=src lab/src tests")  # no PYTHONPATH, which peers would take, too
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *paths, tests]
     try:
-        ran = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
-        )
+        ran = subprocess.run(command, cwd=copy, capture_output=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
         return True
     return ran.returncode not in (0, 5)  # 5: no test there
