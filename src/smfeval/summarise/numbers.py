@@ -351,12 +351,13 @@ _CALIBRATION = (
 
 
 def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
-    """Numbers of relative motion over windows that do not overlap, or over all of them.
-
-    Studies do not compare those over all windows.
-    """
+    """Scores and calibration of relative motion over windows that do not overlap, or over all."""
     mean = partial(compute_relative_mean, overlapping=overlapping)
-    score = NumberRow(
+    return *_relative_scores(mean), *_relative_calibration(mean, overlapping=overlapping)
+
+
+def _relative_scores(mean: Callable[..., Number | None]) -> tuple[NumberRow, NumberRow]:
+    energy = NumberRow(
         "relative_energy",
         "relative energy",
         "m",
@@ -370,17 +371,22 @@ def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
         space="relative",
         plain="energy",
     )
-    rows = (
-        score,
-        replace(
-            score,
-            name="relative_log",
-            title="relative log score",
-            unit="nat",
-            compute=partial(mean, score="log", unit="nat"),
-            short="rel. log",
-            plain="log score",
-        ),
+    log_score = replace(
+        energy,
+        name="relative_log",
+        title="relative log score",
+        unit="nat",
+        compute=partial(mean, score="log", unit="nat"),
+        short="rel. log",
+        plain="log score",
+    )
+    return energy, log_score
+
+
+def _relative_calibration(
+    mean: Callable[..., Number | None], *, overlapping: bool
+) -> tuple[NumberRow, ...]:
+    return (
         NumberRow(
             "relative_k",
             "relative k",
@@ -423,19 +429,18 @@ def _relative_rows(*, overlapping: bool) -> tuple[NumberRow, ...]:
             plain="mean NEES",
         ),
     )
-    if not overlapping:
-        return rows
-    return tuple(
-        replace(
-            row,
-            name=f"{row.name}_all",
-            title=f"{row.title}, all windows",
-            label="all windows",
-            metric=False,
-            short="",
-            on_page=False,
-        )
-        for row in rows
+
+
+def _over_all_windows(row: NumberRow) -> NumberRow:
+    """The row of a number over all windows, which overlap; studies do not compare it."""
+    return replace(
+        row,
+        name=f"{row.name}_all",
+        title=f"{row.title}, all windows",
+        label="all windows",
+        metric=False,
+        short="",
+        on_page=False,
     )
 
 
@@ -493,7 +498,7 @@ NUMBERS: dict[str, NumberRow] = {
         *_DERIVED,
         *_CALIBRATION,
         *_relative_rows(overlapping=False),
-        *_relative_rows(overlapping=True),
+        *map(_over_all_windows, _relative_rows(overlapping=True)),
         *(space_row(row, "rotation") for row in _CALIBRATION),
         *(space_row(row, "pose") for row in _CALIBRATION),
         *_CORRELATION,

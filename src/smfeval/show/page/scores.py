@@ -37,7 +37,8 @@ from smfeval.track import ParticleTrack
 if TYPE_CHECKING:  # causes are found only where they are asked for
     from smfeval.why.alibis import Alibis
     from smfeval.why.diagnoses import Diagnoses
-    from smfeval.why.diagnoses.tables import Bias
+    from smfeval.why.diagnoses.tables import Bias, Regime, RotationRegime
+    from smfeval.why.diagnoses.tails import Tail
 
 HEADLINES = {
     "overconfident": "The reported uncertainty is too small: do not rely on it.",
@@ -270,12 +271,6 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
 
     windows, rotation = found.windows, found.rotation
     between = 0.0 if windows is None else windows.between
-    tail = ""
-    if found.tail is not None:
-        shares = (found.tail.top_1, found.tail.honest_1, found.tail.top_5, found.tail.honest_5)
-        one, honest_one, five, honest_five = map(words.share, shares)
-        tail = f"1 % of scans carry {one} of the NEES ({honest_one} if honest), "
-        tail += f"5 % carry {five} ({honest_five} if honest)."
     return {
         "title": DIAGNOSES_TITLE.capitalize(),
         "reason": sentence(found.reason or ""),
@@ -288,7 +283,7 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
             for each in found.found
         ],
         "biases": [_bias_cells(each) for each in found.bias],
-        "tail": tail,
+        "tail": "" if found.tail is None else _tail_sentence(found.tail),
         "directions": [] if windows is None else list(windows.directions),
         "windows": [
             (
@@ -301,10 +296,7 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
             for each in (() if windows is None else windows.rows)
         ],
         "between": f"{words.share(between)} of the error's variance lies between windows",
-        "regimes": [
-            (Cell(each.name), _scans_cell(each.scans), length_cell(each.rmse_m), plain_cell(each.k))
-            for each in found.regimes
-        ],
+        "regimes": [_regime_cells(each, length_cell(each.rmse_m)) for each in found.regimes],
         "rotation": [
             (
                 Cell(each.axis),
@@ -315,16 +307,24 @@ def _diagnoses(found: Diagnoses) -> dict[str, Any]:
             for each in (() if rotation is None else rotation.bias)
         ],
         "rotation_regimes": [
-            (
-                Cell(each.name),
-                _scans_cell(each.scans),
-                _angle_cell(each.rms_deg),
-                plain_cell(each.k),
-            )
+            _regime_cells(each, _angle_cell(each.rms_deg))
             for each in (() if rotation is None else rotation.regimes)
         ],
         "untested": [f"{each.name}: {each.reason}" for each in found.untested],
     }
+
+
+def _tail_sentence(tail: Tail) -> str:
+    shares = (tail.top_1, tail.honest_1, tail.top_5, tail.honest_5)
+    one, honest_one, five, honest_five = map(words.share, shares)
+    return (
+        f"1 % of scans carry {one} of the NEES ({honest_one} if honest), "
+        f"5 % carry {five} ({honest_five} if honest)."
+    )
+
+
+def _regime_cells(regime: Regime | RotationRegime, size: Cell) -> Cells:
+    return Cell(regime.name), _scans_cell(regime.scans), size, plain_cell(regime.k)
 
 
 def _bias_cells(bias: Bias) -> Cells:
