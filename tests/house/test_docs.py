@@ -36,13 +36,13 @@ from tools.way import PICTURE, picture  # noqa: E402
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 LONG = (
     "alibis.md",
-    "calibrate.md",
     "figures.md",
-    "lab.md",
+    "howto/calibrate.md",
+    "howto/lab.md",
+    "howto/slurm.md",
+    "howto/studies.md",
+    "howto/sweeps.md",
     "page.md",
-    "recipes/slurm.md",
-    "studies.md",
-    "sweeps.md",
 )  # several seconds each
 NAMED = {str(page.relative_to(DOCS)): page for page in pages(DOCS)}
 
@@ -64,7 +64,7 @@ def words_of(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", [page_param(name) for name in NAMED])
 def test_every_block_runs_and_shows_what_it_prints(name, tmp_path, monkeypatch):
-    if name == "lab.md":
+    if name == "howto/lab.md":
         pytest.importorskip("numba", reason="the filters of the lab need numba")
     monkeypatch.setattr("smfeval.studies.workers.usable_cores", lambda: 1)  # no processes to start
     monkeypatch.setenv("SMFEVAL_CACHE", str(tmp_path / "cache"))  # copies of URLs
@@ -125,22 +125,24 @@ def test_every_page_is_reached_and_has_one_title(name):
 
 
 def test_every_known_estimator_has_a_section():
-    made = re.findall(r"## .+\n\n<!-- made: preset (\S+) -->", NAMED["estimators.md"].read_text())
+    made = re.findall(
+        r"## .+\n\n<!-- made: preset (\S+) -->", NAMED["howto/estimators.md"].read_text()
+    )
     assert made == list(PRESETS)
 
 
 def test_every_key_of_a_plan_is_explained():
     keys = {*PLAN_KEYS, *OPTION_KEYS, *TRACK_KEYS, *ESTIMATOR_KEYS}
-    assert keys <= words_of("studies.md")
+    assert keys <= words_of("howto/studies.md")
 
 
 def test_every_key_and_verdict_of_a_sweep_is_explained():
     keys = {*SWEEP_KEYS, *LAB_KEYS, *KNOB_KEYS, *(set(SWEPT_ESTIMATOR_KEYS) - set(ESTIMATOR_KEYS))}
-    assert keys | set(SENTENCES) <= words_of("sweeps.md")
+    assert keys | set(SENTENCES) <= words_of("howto/sweeps.md")
 
 
 def test_every_condition_is_named():
-    assert set(condition_names()) <= words_of("recipes/ci.md")
+    assert set(condition_names()) <= words_of("howto/ci.md")
 
 
 def test_every_key_of_a_square_header_is_explained():
@@ -154,7 +156,7 @@ def test_every_convention_and_gauge_is_explained():
 
 
 def test_every_doubt_has_a_row():
-    table = NAMED["check.md"].read_text().split("## What it doubts")[1]
+    table = NAMED["howto/check.md"].read_text().split("## What it doubts")[1]
     assert len(re.findall(r"^\| (?!doubt|---)", table, re.M)) >= len(ONE_TRACK) - 1
 
 
@@ -223,7 +225,7 @@ def test_files_of_the_site_are_made_before_it_is_built(tmp_path, monkeypatch):
     assert not re.search("<!-- (help|table) of", commands)
     for page in tmp_path.rglob("*.md"):
         for shown in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
-            drawn_first = shown.startswith(("figures/", "pictures/"))
+            drawn_first = shown.removeprefix("../").startswith(("figures/", "pictures/"))
             assert drawn_first or (page.parent / shown).is_file(), (page.name, shown)
     site = (DOCS.parent / "mkdocs.yml").read_text()
     assert "hooks:" not in site

@@ -10,7 +10,7 @@ import pytest
 from smfeval import read_innovations
 from smfeval.cli.main import main
 
-WATCH = Path(__file__).parents[2] / "docs" / "watch.md"
+WATCH = Path(__file__).parents[2] / "docs" / "howto" / "watch.md"
 LOOP = """\
 #include <cstring>
 #include "smfeval_lines.hpp"

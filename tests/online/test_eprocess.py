@@ -227,7 +227,7 @@ def cut_off(rng, n, gate):
     return white[np.square(white).sum(axis=1) <= gate]
 
 
-# A tighter gate leaves an honest filter with errors that it did not correct: see docs/watch.md.
+# A tighter gate leaves an honest filter with errors that it did not correct: docs/howto/watch.md.
 HONEST = {
     "filter": (of_a_filter, None),
     "filter, gate of 99 %": (of_a_filter, 9.21),
