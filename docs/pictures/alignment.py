@@ -38,4 +38,4 @@ with paper_style():
     right.set(title="fitted to the whole reference (se3)", xlabel="time (s)")
     for axes in (left, right):
         axes.legend(loc="upper left")
-save(figure, "fit.svg")
+save(figure, "alignment.svg")
