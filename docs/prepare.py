@@ -71,7 +71,7 @@ def table_of_schemas() -> str:
 
 
 def help_of_verbs() -> str:
-    """What `--help` of every verb prints."""
+    """Every flag of every verb, as `--help-all` prints them."""
     from smfeval.cli.main import VERBS, main  # noqa: PLC0415
     from smfeval_lab.cli import VERBS as LAB_VERBS  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ def help_of_verbs() -> str:
     parts = []
     for words in ([], *([verb] for verb in VERBS), ["lab"], *of_the_lab):
         with redirect_stdout(StringIO()) as text, suppress(SystemExit):
-            main([*words, "--help"])
+            main([*words, "--help-all" if words and words != ["lab"] else "--help"])
         title = " ".join(["smfeval", *words])
         parts.append(f"## {title}\n\n```text\n{text.getvalue()}```\n")
     return "\n".join(parts)

@@ -142,16 +142,17 @@ class Options:
     alignment: AlignmentKind | None = option(  # None: by the gauge that the estimate declares
         None,
         TEXT,
-        "how the worlds are aligned (default: by the gauge that the estimate declares)",
+        "how the worlds are aligned (default: as the estimate declares)",
         name="gauge",
+        flag="align gauge",
+        metavar=f"{{{','.join(ALIGNMENTS)}}}",
         at=EVERYWHERE,
         group=PAIRING,
         choices=GAUGE_WORDS,
         meaning=GAUGE_WORDS,
         differs={
             "pair": {
-                "help": "how the worlds are aligned "
-                "(default: the freedoms that one of the two leaves open)"
+                "help": "how the worlds are aligned (default: by what one of the two leaves open)"
             }
         },
     )

@@ -126,7 +126,7 @@ class Option:
     help: str
     at: Collection[str]  # where it applies: verbs, tables of a plan
     name: str = ""  # key in a plan; "": as the field
-    flag: str = ""  # "": as the name
+    flag: str = ""  # names of the flag, with blanks between them; "": as the name
     group: str = ""  # of flags
     metavar: str | None = None
     choices: Collection[Any] = ()  # what may be written; (): anything

@@ -7,7 +7,7 @@ import pytest
 
 from smfeval.cli.completion import whole_parser
 from smfeval.cli.flags import Parser
-from smfeval.cli.main import VERBS, usage
+from smfeval.cli.main import usage
 from support.commands import refused, run
 
 INSTALL = (
@@ -33,7 +33,7 @@ def install(monkeypatch):
 
 def test_without_the_lab_its_verb_says_how_to_install_it(install, capsys, tmp_path):
     install()
-    assert "  lab " not in usage()
+    assert "lab" not in usage()
     assert refused(capsys, "lab", "simulate", "--list") == INSTALL
     (tmp_path / "lab.toml").write_text(
         "[[knobs]]\nname = 'R'\nvalues = [1, 2]\n[lab]\nworlds = ['field']\nfilters = ['ieskf']\n"
@@ -51,8 +51,7 @@ def test_a_verb_that_is_brought_is_listed_run_completed_and_suggested(install, c
         run=len,
     )
     install(say=other)
-    assert usage().count("\n  ") > len(VERBS)
-    assert "  say        prints its words\n" in usage()
+    assert "completion, say (smfeval VERB --help)\n" in usage()
     assert run(capsys, "say", "a", "b", "c").code == 3
     assert "'sya' is no verb; 'say' may be meant" in refused(capsys, "sya")
     assert "say" in whole_parser().format_help()

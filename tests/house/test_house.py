@@ -14,6 +14,7 @@ from smfeval.cli.main import VERBS, main
 from smfeval.cli.verb_flags import FLAGS
 from smfeval.io import write
 from smfeval.io.header import CURRENT_VERSION
+from smfeval_lab.cli import flags as lab_flags
 from support.beliefs import gaussian
 from support.printed import assert_alike
 
@@ -144,6 +145,33 @@ def test_every_verb_explains_itself(verb, capsys):
 def _examples(help_text):
     """The command lines with which the help of a verb begins."""
     return re.findall(r"^  smfeval (.+)$", help_text.partition("usage:")[0], re.M)
+
+
+OF_THE_LAB = [("lab", verb) for verb in lab_flags.FLAGS]
+
+
+@pytest.mark.parametrize("words", [*((verb,) for verb in VERBS), *OF_THE_LAB], ids=" ".join)
+def test_the_help_of_a_verb_is_short_and_narrow_and_says_where_the_rest_is(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    table = lab_flags.FLAGS if words[0] == "lab" else FLAGS
+    flags = table[words[-1]].parser(" ".join(words))
+    short, whole = flags.format_help(), flags.format_help(every=True)
+    listed = re.findall(r"^  -.*", short, re.M)
+    assert 0 < len(listed) <= 15
+    assert max(map(len, whole.splitlines())) <= 100
+    every = re.findall(r"^  -.*", whole, re.M)
+    assert ("--help-all" in short) == (len(every) > len(listed))
+    if flags.shown:
+        assert short.endswith(f"--help-all shows all {len(every)} options\n")
+        assert len(listed) == len(flags.shown)
+
+
+def test_the_first_help_names_six_verbs_and_where_the_others_are(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert len(re.findall(r"^  \w+ ", shown, re.M)) == 6
+    assert all(verb in shown for verb in (*VERBS, "lab"))
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("verb", VERBS)

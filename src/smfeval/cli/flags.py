@@ -17,6 +17,8 @@ from smfeval.schema import Kind, Option, options_at, suggest_word
 
 FLAG = re.compile(r"--[a-z-]+")
 FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
+HELP_WIDTH = 98  # columns
+WIDE_CHOICES = 64  # characters: longer lists of words stand in the help of their flag
 NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
 
 
@@ -24,6 +26,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaints look like all others: one sentence, exit 2."""
 
     examples: tuple[str, ...] = ()  # command lines that begin the help
+    shown: Collection[str] = ()  # names of flags that `--help` shows; (): all
     _words: tuple[str, ...] | list[str] = ()  # that are parsed
 
     def parse_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
@@ -71,19 +74,63 @@ class Parser(argparse.ArgumentParser):
             message += f"; {wrong[0]} is unknown{self._near_flag(wrong)}"
         raise OptionError(f"{message}; see {self.prog} --help")
 
-    def format_help(self) -> str:
-        """The help: what the verb does, its examples, and then all flags."""
-        words, self.description = self.description, None
-        self.formatter_class = argparse.HelpFormatter  # as wide as the terminal
-        try:
-            examples = "".join(f"  {line}\n" for line in self.examples)
-            return f"{words}\n\n{examples}\n{super().format_help()}"
-        finally:
-            self.description = words
+    def format_help(self, *, every: bool = False) -> str:
+        """What the verb does, its examples, and the flags that most need, or every one."""
+        from shutil import get_terminal_size  # noqa: PLC0415  for --help alone
 
-    def print_help(self, file: Any = None) -> None:
+        width = min(get_terminal_size().columns - 2, HELP_WIDTH)
+        text = HelpText(self.prog, max_help_position=30, width=width)
+        text.add_usage(self.usage, self._actions, [])
+        for group in self._action_groups:
+            text.start_section(group.title)
+            of_group = group._group_actions  # noqa: SLF001  argparse has no other list
+            text.add_arguments([each for each in of_group if every or self.shows(each)])
+            text.end_section()
+        text.add_text(self.epilog)
+        examples = "".join(f"  {line}\n" for line in self.examples)
+        flags = [each for each in self._actions if each.option_strings]
+        more = f"\n--help-all shows all {len(flags)} options\n" if self.shown and not every else ""
+        return f"{self.description}\n\n{examples}\n{text.format_help()}{more}"
+
+    def shows(self, action: argparse.Action) -> bool:
+        """Whether the short help has this flag or argument."""
+        if not self.shown or not action.option_strings:
+            return True
+        return any(name.lstrip("-") in self.shown for name in action.option_strings)
+
+    def print_help(self, file: Any = None, *, every: bool = False) -> None:
         """Print the help, and hear if it cannot be printed."""
-        print(self.format_help(), end="", file=file)
+        print(self.format_help(every=every), end="", file=file)
+
+
+class HelpText(argparse.RawDescriptionHelpFormatter):
+    """The help of a verb: a flag with several names stands there by the first of them."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        metavar = "" if action.nargs == 0 else self._format_args(action, action.dest.upper())
+        return f"{', '.join(shown_names(action))} {metavar}".strip()
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        others = [name for name in action.option_strings if name not in shown_names(action)]
+        also = f" (also {', '.join(others)})" if others else ""
+        return super()._expand_help(action) + also
+
+
+def shown_names(action: argparse.Action) -> list[str]:
+    """Short names, and the first of the long ones."""
+    long = [name for name in action.option_strings if name.startswith("--")]
+    return [name for name in action.option_strings if name not in long[1:]]
+
+
+class HelpAll(argparse.Action):
+    """`--help-all`: print the help with every flag, and end."""
+
+    def __call__(self, parser: Any, *_: Any) -> None:
+        """Print and end."""
+        parser.print_help(every=True)
+        parser.exit()
 
 
 def join_negative_values(words: Iterable[str]) -> list[str]:
@@ -155,15 +202,23 @@ def option_flags(options: Iterable[Option], *, prefix: str = "") -> tuple[Flag, 
             more |= {"action": "store_true"}
         else:
             more |= {"type": kind_type(each.kind), "metavar": each.metavar}
-            more |= {"choices": each.choices} if each.choices else {}
+            if each.choices:
+                more |= {"choices": each.choices}
+                if each.metavar is None and len(",".join(map(str, each.choices))) > WIDE_CHOICES:
+                    more |= {"metavar": each.name.upper(), "help": _with_choices(each)}
             more |= {"action": "append"} if each.kind.repeats else {}
-        name = f"--{prefix}{each.flag or each.name}".replace("_", "-")
-        flags.append(Flag((name,), {"help": each.help or None, **more}))
+        called = (each.flag or each.name).split()
+        names = [f"--{prefix}{name}".replace("_", "-") for name in called]
+        flags.append(Flag(tuple(names), {"help": each.help or None, **more}))
     return tuple(flags)
 
 
+def _with_choices(option: Option) -> str:
+    return f"{option.help}: {', '.join(map(str, option.choices))}"
+
+
 OUTPUT: Rows = (
-    "",
+    "output",
     switch("--json", "one JSON document instead of text"),
     switch("-q --quiet", "only what is concluded"),
     switch("-v --verbose", "more detail"),
@@ -177,29 +232,47 @@ class VerbFlags(NamedTuple):
     words: str
     examples: tuple[str, ...]
     rows: Rows
+    shown: tuple[str, ...]  # names of the flags that `--help` shows; (): all
 
     def parser(self, verb: str) -> Parser:
         """The parser of these flags."""
-        plain = partial(argparse.HelpFormatter, width=80)  # tries each flag; imports no shutil
+        needed = " ".join(_usage(row) for row in self.rows if isinstance(row, Flag)).split()
         made = Parser(
             prog=f"smfeval {verb}",
+            usage=" ".join([f"smfeval {verb}", *needed, "[options]"]),
             description=self.words,
             allow_abbrev=False,
-            formatter_class=plain,
+            add_help=False,
+            formatter_class=partial(argparse.HelpFormatter, width=80),  # imports no shutil
         )
         made.examples = tuple(f"smfeval {verb} {example}".rstrip() for example in self.examples)
+        made.shown = self.shown
         add = made.add_argument
         for row in self.rows:
             if isinstance(row, str):
                 add = (made.add_argument_group(row) if row else made).add_argument
             else:
                 add(*row.names, **row.more)
+        made.add_argument("-h", "--help", action="help", help="the options that most need")
+        if self.shown:
+            made.add_argument("--help-all", action=HelpAll, nargs=0, help="all options")
         return made
 
 
-def verb_flags(words: str, examples: tuple[str, ...], *rows: Flag | str) -> VerbFlags:
-    """The flags of a verb, written one below the other."""
-    return VerbFlags(words, examples, rows)
+def _usage(row: Flag) -> str:
+    """How an argument, or a flag that must be given, stands in the usage."""
+    name, value = row.names[0], row.more.get("metavar") or row.names[0].upper()
+    if name.startswith("-"):
+        return f"{name} {value}" if row.more.get("required") else ""
+    forms = {"+": f"{value} [{value} ...]", "*": f"[{value} ...]", "?": f"[{value}]"}
+    return forms.get(row.more.get("nargs", ""), value)
+
+
+def verb_flags(
+    words: str, examples: tuple[str, ...], *rows: Flag | str, shown: str = ""
+) -> VerbFlags:
+    """The flags of a verb, written one below the other; `shown` names those of `--help`."""
+    return VerbFlags(words, examples, rows, tuple(shown.split()))
 
 
 def given(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from smfeval.errors import SmfevalError
 
 VERBS = {
-    "score": "score one or many estimates against one reference",
-    "pair": "overconfidence without a reference: two or more estimates against each other",
+    "score": "estimates against a reference: do the errors match the reported covariance?",
+    "pair": "without a reference: two or more estimates against each other",
     "study": "many estimators on many tracks: tables with intervals, tests and ranks",
     "sweep": "a knob turned: does sharper mean better, or only more confident?",
     "explain": "where a LiDAR filter's precision comes from, from what it logs at each update",
@@ -34,6 +34,7 @@ VERBS = {
     "demo": "score two beliefs made on the spot; no files needed",
     "completion": "a script that completes verbs and flags in bash, zsh or fish",
 }
+SHOWN_VERBS = ("score", "pair", "study", "calibrate", "check", "convert")  # the others: "more"
 
 USAGE = """\
 usage: smfeval VERB ...
@@ -42,8 +43,7 @@ Can you trust the uncertainty that your odometry reports?
 
 {verbs}
 
-  smfeval VERB --help   explains a verb
-  smfeval --version     prints the version
+more: {more} (smfeval VERB --help)
 
 Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input or no room, 3 a bug of ours.
 """
@@ -170,9 +170,9 @@ def _drop_output() -> None:
 
 def usage() -> str:
     """The text of `smfeval --help`."""
-    others = {name: point.load().SUMMARY for name, point in plugins(PLUGIN_VERBS).items()}
-    lines = [f"  {verb:10} {words}" for verb, words in (VERBS | others).items()]
-    return USAGE.format(verbs="\n".join(lines))
+    more = [verb for verb in (*VERBS, *plugins(PLUGIN_VERBS)) if verb not in SHOWN_VERBS]
+    lines = "\n".join(f"  {verb:10} {VERBS[verb]}" for verb in SHOWN_VERBS)
+    return USAGE.format(verbs=lines, more=", ".join(more))
 
 
 def _run_verb(verb: str, arguments: list[str]) -> int:

@@ -118,11 +118,11 @@ def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
 def _findings(evaluation: Evaluation, chosen: argparse.Namespace) -> Findings:
     """The evaluation, and the causes that were asked for."""
     found, excuses = None, None
-    if chosen.diagnose:
+    if chosen.why or chosen.diagnose:
         from smfeval.why.diagnoses import diagnose  # noqa: PLC0415  only where asked for
 
         found = diagnose(evaluation, rng=np.random.default_rng(evaluation.options.intervals.seed))
-    if chosen.alibis:
+    if chosen.why or chosen.alibis:
         from smfeval.why.alibis import alibis  # noqa: PLC0415
 
         excuses = alibis(evaluation)

@@ -81,6 +81,7 @@ FLAGS: dict[str, VerbFlags] = {
         CALIBRATION,
         TELEMETRY,
         "causes",
+        switch("--why", "where the error comes from, and what else could explain the verdict"),
         switch("--diagnose", "where the error comes from, and what to try"),
         switch("--alibis", "what else could explain an overconfident verdict"),
         "results",
@@ -94,6 +95,8 @@ FLAGS: dict[str, VerbFlags] = {
         *FIGURES,
         *READING,
         *OUTPUT,
+        shown="ref align offset extrinsic common ref-sigma from "
+        "convention why html force fail-if json quiet verbose",
     ),
     "pair": verb_flags(
         "Is one of these beliefs overconfident? No reference is needed.",
@@ -114,6 +117,8 @@ FLAGS: dict[str, VerbFlags] = {
         *FIGURES,
         *READING,
         *OUTPUT,
+        shown="ref align offset extrinsic axes from "
+        "convention html force fail-if json quiet verbose",
     ),
     "study": verb_flags(
         "Score every estimator on every track, and compare them over tracks.",
@@ -157,6 +162,8 @@ FLAGS: dict[str, VerbFlags] = {
         "",
         switch("--force", "overwrite the plan or result files"),
         *OUTPUT,
+        shown="list workers sensitivity fresh format fail-if recipe "
+        "diff init html force json quiet verbose",
     ),
     "sweep": verb_flags(
         "Turn a knob: does a sharper belief mean smaller errors?",
@@ -193,6 +200,8 @@ FLAGS: dict[str, VerbFlags] = {
         *_reference_options("score"),
         *READING,
         *OUTPUT,
+        shown="ref telemetry telemetry-offset scans voxel align offset "
+        "extrinsic from convention json quiet verbose",
     ),
     "calibrate": verb_flags(
         "What should I publish? Learns a correction of covariances, and proves it on other tracks.",
@@ -236,6 +245,8 @@ FLAGS: dict[str, VerbFlags] = {
         *_reference_options("score"),
         *READING,
         *OUTPUT,
+        shown="ref on model conformal force-one estimator save "
+        "write force align extrinsic from convention json verbose",
     ),
     "table": verb_flags(
         "Past results in one table: what --json printed, or save wrote in Python.",
@@ -294,10 +305,12 @@ FLAGS: dict[str, VerbFlags] = {
             default="gaussian",
         ),
         flag("--axes", None, "axes to compare (default: xyz)", default=POSITION_AXES),
-        choice(
-            "--gauge",
-            ("none", "first-pose"),
-            "default: first-pose, unless the header declares a fixed gauge",
+        flag(
+            "--align --gauge",
+            None,
+            "default: first-pose, unless the header declares a fixed frame",
+            choices=("none", "first-pose"),
+            dest="gauge",
         ),
         choice("--convention", CONVENTION_NAMES, "of covariances (JSON: right, ROS: ros)"),
         choice("--bad-rows", ("refuse", "drop"), "default: refuse", default="refuse"),
@@ -306,6 +319,8 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--idle", "TIME", "end if nothing new comes for so long"),
         flag("--every", "TIME", "a line this often (default: 1s)", default="1s"),
         *OUTPUT,
+        shown="ref nis gate false-alarms axes align convention "
+        "state once idle every json quiet verbose",
     ),
     "check": verb_flags(
         "What is in this file, and can it be scored?",
@@ -319,6 +334,7 @@ FLAGS: dict[str, VerbFlags] = {
         *READING,
         *DECLARED,
         *OUTPUT,
+        shown="strict from convention order format topic gauge html force json quiet verbose",
     ),
     "convert": verb_flags(
         "Any supported format to any other.",
@@ -343,6 +359,8 @@ FLAGS: dict[str, VerbFlags] = {
         *READING,
         *DECLARED,
         *OUTPUT,
+        shown="to to-convention to-order extrinsic to-body calibration lossy "
+        "force from convention format topic json quiet verbose",
     ),
     "demo": verb_flags(
         "Score two beliefs made on the spot.",
@@ -351,6 +369,7 @@ FLAGS: dict[str, VerbFlags] = {
         switch("--force", "overwrite files"),
         *FIGURES,
         *OUTPUT,
+        shown="save force plot json quiet verbose",
     ),
     "completion": verb_flags(
         "Complete verbs, flags and file names: a script for your shell.",

@@ -102,13 +102,14 @@ FLAGS: dict[str, VerbFlags] = {
             default=None,
         ),
         *OUTPUT,
+        shown="output filter set list telemetry innovations force "
+        "lidar-topic imu-topic extrinsic imu-noise json quiet verbose",
     ),
     "tune": verb_flags(
         "Search settings of a filter by the log score, and prove the best on other tracks.",
         (
             "--worlds courtyard --seeds 1,2 --on-seeds 3,4 --knob point_variance=1e-4:1",
-            "--command './filter {track} {output} {R}' --tracks a.bag --on b.bag "
-            "--ref '{name}.tum' --knob R=1e-4:1:0.01",
+            "--command 'run {track} {output} {R}' --tracks a.bag --ref a.tum --knob R=1e-4:1",
         ),
         flag(
             "--knob",
@@ -138,6 +139,8 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--output-ending", ".END", "of what it writes", default=".square"),
         *READING,
         *OUTPUT,
+        shown="knob tries align filter worlds seeds on-seeds "
+        "command tracks on ref timeout json quiet verbose",
     ),
     "casestudy": verb_flags(
         "Why a LiDAR-inertial filter is overconfident, measured.",
