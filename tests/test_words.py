@@ -191,3 +191,13 @@ def test_cells_stand_under_each_other():
     rows = [["", "k"], ["fast", "12"], ["a", "1"]]
     assert words.table(rows) == ["      k", "fast  12", "a     1"]
     assert words.table(rows, right=True) == ["       k", "fast  12", "a      1"]
+
+
+def test_an_alignment_has_the_name_of_its_group():
+    phrases = [words.aligned(kind) for kind in ("se3", "sim3", "yaw", "none")]
+    assert phrases == [
+        "after SE(3) alignment",
+        "after Sim(3) alignment",
+        "after yaw alignment",
+        "without alignment",
+    ]

@@ -201,6 +201,12 @@ def factor(value: float) -> str:
     return f"{number(value)} times"
 
 
+def aligned(kind: str) -> str:
+    """'after SE(3) alignment', 'after yaw alignment', 'without alignment'."""
+    group = {"se3": "SE(3)", "sim3": "Sim(3)"}.get(kind, kind)
+    return "without alignment" if kind == "none" else f"after {group} alignment"
+
+
 def count(number: int, noun: str = "", plural: str | None = None) -> str:
     """'1 scan', '2 scans', '1,000 scans'; without a noun the number alone."""
     return f"{number:,} {noun if number == 1 or not noun else plural or noun + 's'}".rstrip()
