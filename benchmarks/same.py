@@ -90,7 +90,7 @@ def made_commands() -> Iterator[tuple[str, list[str]]]:
     score = ["score", "honest.square", "overconfident.square", "--ref", "truth.tum", "--json"]
     yield "demo", ["demo", "--json"]
     yield "score", score
-    yield "score why", [*score, "--diagnose", "--alibis"]
+    yield "score why", [*score, "--why"]
     for gauge in ("none", "se3", "yaw", "sim3", "first-pose"):
         yield f"score {gauge}", [*score, "--gauge", gauge, "--body-size", "0.3", "--horizon", "5m"]
     yield "score prefix", [*score, "--gauge", "se3", "--fit-on", "20m", "--axes", "xy"]

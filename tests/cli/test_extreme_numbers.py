@@ -99,7 +99,7 @@ def command(draw: Draw) -> list[str]:
     return draw.choose(
         score,
         score,
-        [*score, "--diagnose", "--alibis"],
+        [*score, "--why"],
         [*score, "--association", "gp"],
         [*score, "--gauge", draw.choose("sim3", "se3", "none", "first")],
         [*score, "--common"],
@@ -147,7 +147,7 @@ def test_a_gap_of_any_length_is_an_answer_or_a_sentence(
         stamp = track.stamp.copy()
         stamp[-after:] += int(gap_s * 1e9)
         write(track.with_arrays({"stamp": stamp}), name)
-    for more in (["--diagnose", "--alibis"], ["--association", "gp"], ["--offset", "auto"]):
+    for more in (["--why"], ["--association", "gp"], ["--offset", "auto"]):
         outcome = run(capsys, "score", "a.square", "--ref", "r.tum", "--json", *more)
         assert outcome.code in (0, 2), outcome.err
 

@@ -363,13 +363,17 @@ def test_an_offset_may_be_negative(verb, words, walked, capsys):
     assert run(capsys, verb, "late.square", *asked).code == 2
 
 
-def test_alibis_stand_in_the_document(walked, capsys):
+@pytest.mark.parametrize("flag", ["--why", "--alibis", "--diagnose"])  # the last two for 0.1 only
+def test_causes_and_explanations_stand_in_the_document(walked, capsys, flag):
     _, honest = walked
     write(honest[:60].with_arrays({"covariance": honest.covariance[:60] / 100}), "short.square")
-    words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", "--alibis")
-    found = strict_json(run(capsys, *words, "--json").out)["alibis"]
+    words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", flag)
+    why = strict_json(run(capsys, *words, "--json").out)["why"]
+    found = why["explanations"]
     assert found["scored"]["label"] == "overconfident"
-    assert {row["alibi"] for row in found["rows"]} >= {"gauge", "clock jitter", "all at once"}
+    names = {row["explanation"] for row in found["rows"]}
+    assert names >= {"alignment", "timestamp jitter", "all at once"}
+    assert [each["name"] for each in why["causes"]["found"]] == ["too tight throughout"]
 
 
 def test_a_continuous_reference_meets_every_scan(walked, capsys):

@@ -74,10 +74,10 @@ def test_completion_knows_every_verb_and_their_flags(shell, capsys):
 def test_bash_completes_flags(tmp_path, capsys):
     (tmp_path / "c.bash").write_text(run(capsys, "completion", "bash").out)
     ask = (
-        "source c.bash; COMP_WORDS=(smfeval score --ali); COMP_CWORD=2; "
+        "source c.bash; COMP_WORDS=(smfeval score --wh); COMP_CWORD=2; "
         "_shtab_smfeval; echo ${COMPREPLY[*]}"
     )
     done = subprocess.run(
         ["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["--alibis"]
+    assert done.stdout.split() == ["--why"]

@@ -1,4 +1,4 @@
-"""Alibis as a table, diagnoses as text."""
+"""Other explanations as a table, causes as text."""
 
 from dataclasses import replace
 
@@ -7,13 +7,14 @@ import pytest
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.evidence import AnyCorrelation
 from smfeval.show.causes import (
-    DIAGNOSES_TITLE,
-    alibis_section,
-    diagnoses_section,
-    outcome_text,
+    CAUSES_TITLE,
+    causes_section,
+    explanations_section,
+    why_sections,
 )
 from smfeval.summarise.number import Number
-from smfeval.why.alibis import Alibi, Alibis, Need
+from smfeval.why.explanations import Explanation, Explanations, Need
+from smfeval.why.reasons import Reasons
 from support.faults import FAULTS, Made
 
 
@@ -27,13 +28,13 @@ SCORED = verdict("overconfident", 62.4, 20.0)
 BETTER = verdict("consistent", 0.9)
 TURNED = verdict("overconfident", 31.2, 10.0, "rotation")
 ROWS = (
-    Alibi("gauge", "se3", SCORED, SCORED),
-    Alibi("gauge", "sim3", SCORED, reason="one pose is too few"),
-    Alibi("reference noise", "2 mm, total station", SCORED, BETTER, Need(0.041, "m")),
-    Alibi("reference noise", "2 cm, RTK", SCORED, BETTER, proviso="it is RTK"),
-    Alibi("reference noise", "", TURNED, needed=Need(0.01, "rad")),
+    Explanation("alignment", "se3", SCORED, SCORED),
+    Explanation("alignment", "sim3", SCORED, reason="one pose is too few"),
+    Explanation("reference noise", "2 mm (total station)", SCORED, BETTER, Need(0.041, "m")),
+    Explanation("reference noise", "2 cm (RTK)", SCORED, BETTER, condition="it is RTK"),
+    Explanation("reference noise", "", TURNED, needed=Need(0.01, "rad")),
 )
-FOUND = Alibis(SCORED, ROWS, "the closing sentence", ("a note",))
+FOUND = Explanations(SCORED, ROWS, "the closing sentence", ("a note",))
 
 
 @pytest.mark.parametrize(
@@ -49,53 +50,65 @@ def test_what_is_needed_is_said_in_its_unit(need, words):
     assert str(need) == words
 
 
-def test_the_table_has_a_line_for_each_alibi_and_names_each_once():
-    _, head, *lines = [" ".join(line.split()) for line in str(alibis_section(FOUND)).splitlines()]
-    assert head == "alibi granted T at least verdict needed ends it"
-    assert lines[:7] == [
-        "as scored 62.4 20 overconfident",
-        "gauge se3 62.4 20 overconfident no",
-        "sim3 cannot be asked",
-        "reference noise 2 mm, total station 0.9 consistent 4.1 cm yes",
-        "2 cm, RTK 0.9 consistent yes, if it is RTK",
-        "rotation as scored 31.2 10 overconfident",
-        "reference noise 0.573 deg",
+def lines_of(**how):
+    return [" ".join(line.split()) for line in str(explanations_section(FOUND, **how)).splitlines()]
+
+
+def test_the_table_has_a_line_for_each_explanation_and_names_each_once():
+    assert lines_of(verbose=True) == [
+        "what else could explain it assumed k at least verdict",
+        "as scored 20 overconfident",
+        "alignment se3 20 overconfident",
+        "sim3 not known",
+        "reference noise 2 mm (total station) consistent",
+        "2 cm (RTK) consistent",
+        "rotation as scored 10 overconfident",
+        "a note",
+        "reference noise, 2 cm (RTK): if it is RTK",
+        "alignment, sim3: one pose is too few",
+        "the closing sentence",
     ]
 
 
-def test_a_proviso_is_shown_only_where_it_would_help():
-    helps = Alibi("reference noise", "1 cm", SCORED, BETTER, proviso="the reference is such a one")
-    assert outcome_text(helps) == "yes, if the reference is such a one"
-    assert outcome_text(replace(helps, verdict=SCORED)) == "no"
+def test_the_short_table_has_what_explains_most_and_counts_the_rest():
+    assert lines_of() == [
+        "what else could explain it assumed k at least verdict",
+        "as scored 20 overconfident",
+        "reference noise 2 mm (total station) consistent",
+        "no effect: alignment",
+        "the closing sentence",
+    ]
 
 
-def test_the_text_ends_with_the_closing_sentence():
-    lines = str(alibis_section(FOUND)).splitlines()
-    assert lines[0] == "what else could explain it"
-    assert lines[-1] == "the closing sentence"
-    assert "  note  gauge, sim3: one pose is too few" in lines
-    assert "  note  a note" in lines
+def test_lines_fit_into_100_columns_and_the_short_ones_on_a_quarter_of_a_screen():
+    found = replace(FOUND, sentence="nothing else explains the verdict; " * 9)
+    causes = FAULTS["lever-arm bias"](Made(1500, 0.9, 3)).diagnoses()
+    for verbose in (False, True):
+        sections = why_sections(Reasons(causes, found), verbose=verbose)
+        lines = "".join(map(str, sections)).splitlines()
+        assert max(map(len, lines)) <= 100
+        assert verbose or len(lines) <= 14
 
 
 def test_nothing_to_explain_is_one_line():
-    found = Alibis(BETTER, (), "there is nothing to explain: fine")
-    assert str(alibis_section(found)) == "there is nothing to explain: fine\n"
+    found = Explanations(BETTER, (), "there is nothing to explain: fine")
+    assert str(explanations_section(found)) == "there is nothing to explain: fine\n"
 
 
 def shown(name, **how):
-    return str(diagnoses_section(FAULTS[name](Made(1500, 0.9, 3)).diagnoses(), **how))
+    return str(causes_section(FAULTS[name](Made(1500, 0.9, 3)).diagnoses(), **how))
 
 
 def test_a_diagnosis_shows_its_name_meaning_and_advice():
     lines = shown("lever-arm bias").splitlines()
-    assert lines[0] == DIAGNOSES_TITLE
+    assert lines[0] == CAUSES_TITLE
     assert lines[1].startswith("  lever-arm bias")
     assert "constant in body axes" in lines[1]
     assert lines[2].strip().startswith("try: check the extrinsic by")
 
 
 def test_an_honest_belief_has_nothing_that_stands_out():
-    assert "no fault stands out" in str(diagnoses_section(Made(1000, 0.9, 11).diagnoses()))
+    assert "no cause stands out" in str(causes_section(Made(1000, 0.9, 11).diagnoses()))
 
 
 def test_windows_and_regimes_are_for_those_who_ask():
@@ -106,19 +119,19 @@ def test_windows_and_regimes_are_for_those_who_ask():
 
 
 def test_a_short_track_is_one_sentence():
-    assert str(diagnoses_section(Made(40, 0.0, 0).diagnoses())).splitlines() == [
-        DIAGNOSES_TITLE,
+    assert str(causes_section(Made(40, 0.0, 0).diagnoses())).splitlines() == [
+        CAUSES_TITLE,
         "  too short to diagnose: 40 scans, 60 are needed",
     ]
 
 
 def test_what_was_not_tested_is_said_once_per_reason():
-    out = str(diagnoses_section(Made(1000, 0.995, 2).diagnoses()))
+    out = str(causes_section(Made(1000, 0.995, 2).diagnoses(), verbose=True))
     assert out.count("independent scans are too few") < out.count(",")
     assert "not tested" in out
 
 
 def test_a_mean_that_a_fit_took_away_is_zero():
-    out = str(diagnoses_section(Made(1000, 0.9, 11).diagnoses("se3")))
+    out = str(causes_section(Made(1000, 0.9, 11).diagnoses("se3"), verbose=True))
     assert "vertical: 0 [" in out
     assert "e-1" not in out

@@ -211,9 +211,8 @@ def test_no_other_scale_has_a_better_log_score(rng, noisy):
 
 def test_what_was_asked_for_is_not_proposed():
     found = tight()
-    assert "--alibis" in score.next_text(found)
-    assert "--alibis" not in score.next_text(found, ("--alibis",))
-    assert "--diagnose" in score.next_text(found, ("--alibis",))
+    assert "--why" in score.next_text(found)
+    assert "--why" not in score.next_text(found, why=False)
 
 
 def test_names_lose_the_folders_that_they_share(rng):

@@ -33,7 +33,7 @@ def test_scoring_text_files_needs_numpy_and_nothing_heavy(tmp_path):
 
 def test_diagnosing_needs_nothing_heavy(tmp_path):
     square, tum = files(200, tmp_path)
-    loaded = modules_after("score", square, "--ref", tum, "--diagnose")
+    loaded = modules_after("score", square, "--ref", tum, "--why")
     assert "numpy" in loaded
     assert loaded & HEAVY == set()
 

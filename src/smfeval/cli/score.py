@@ -4,8 +4,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from smfeval.cli.conditions import Condition, exit_code, score_condition
 from smfeval.cli.flags import given_files, keywords
 from smfeval.cli.outputs import (
@@ -48,7 +46,7 @@ def run(chosen: argparse.Namespace) -> int:
             **keywords(chosen),
         )
         _refuse_ignored(chosen, evaluations)
-        findings = [_findings(evaluation, chosen) for evaluation in evaluations]
+        findings = [Findings(each, each.why() if chosen.why else None) for each in evaluations]
 
     held = [(each, one, one.violation(each)) for each in evaluations for one in conditions]
     _save(evaluations, chosen)
@@ -113,20 +111,6 @@ def _targets(chosen: argparse.Namespace) -> list[Path]:
 def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
     """Files for viewers that the user asked for, by viewer."""
     return {name: path for name in VIEWERS if (path := getattr(chosen, name)) is not None}
-
-
-def _findings(evaluation: Evaluation, chosen: argparse.Namespace) -> Findings:
-    """The evaluation, and the causes that were asked for."""
-    found, excuses = None, None
-    if chosen.why or chosen.diagnose:
-        from smfeval.why.diagnoses import diagnose  # noqa: PLC0415  only where asked for
-
-        found = diagnose(evaluation, rng=np.random.default_rng(evaluation.options.intervals.seed))
-    if chosen.why or chosen.alibis:
-        from smfeval.why.alibis import alibis  # noqa: PLC0415
-
-        excuses = alibis(evaluation)
-    return Findings(evaluation, excuses, found)
 
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:

@@ -3,6 +3,8 @@
 Nothing that computes is imported here, so that `--help` starts without numpy.
 """
 
+from argparse import SUPPRESS
+
 from smfeval.cli.flags import (
     OUTPUT,
     READING,
@@ -81,9 +83,9 @@ FLAGS: dict[str, VerbFlags] = {
         CALIBRATION,
         TELEMETRY,
         "causes",
-        switch("--why", "where the error comes from, and what else could explain the verdict"),
-        switch("--diagnose", "where the error comes from, and what to try"),
-        switch("--alibis", "what else could explain an overconfident verdict"),
+        switch("--why", "where the errors come from, and what else could explain the verdict"),
+        switch("--diagnose", SUPPRESS, dest="why"),  # before 0.2
+        switch("--alibis", SUPPRESS, dest="why"),  # before 0.2
         "results",
         file("--per-scan", "FILE.parquet", "scores of every scan"),
         file("--save-evo", "FILE.zip", "APE (and NEES) for evo_res"),

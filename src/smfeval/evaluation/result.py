@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from smfeval.associate.clock import ClockOffset
     from smfeval.evaluation.judging import JudgedTracks
     from smfeval.results import Frame
+    from smfeval.why.reasons import Reasons
 
 SCHEMA = "smfeval.score/1"
 ABSORBED = 0.5  # of what is left, that a fit may have taken before scores cannot be compared
 PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
+REASONS = "smfeval.why.reasons"  # evaluates again
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,10 @@ class Evaluation(Result):
             f"{self.options.axes}, aligned by {self.alignment.kind}; "
             f"MAE {words.length(self['mae'].value)}"
         )
+
+    def why(self) -> "Reasons":
+        """Where the errors come from, and what else could explain the verdict."""
+        return import_module(REASONS).reasons(self)
 
     @property
     def verdict(self) -> Verdict:

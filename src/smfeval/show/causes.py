@@ -1,116 +1,127 @@
-"""What else could explain the errors (alibis), and where they come from (diagnoses)."""
+"""What `--why` shows: where the errors come from, and what else could explain the verdict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import wrap
 
 from smfeval import words
 from smfeval.judge.decide import Verdict
 from smfeval.show.report import ReportSection, Row, Table, labelled
 from smfeval.summarise.number import Number
-from smfeval.why.alibis import Alibi, Alibis
 from smfeval.why.diagnoses import Diagnoses
 from smfeval.why.diagnoses.tables import Bias, RotationTables
 from smfeval.why.diagnoses.tails import Tail
+from smfeval.why.explanations import Explanation, Explanations
+from smfeval.why.reasons import Reasons
 
-ALIBIS_TITLE = "what else could explain it"
-ALIBI_HEADINGS = ("alibi", "granted", "T", "at least", "verdict", "needed", "ends it")
-OUTCOME_WORDS = {"ends it": "yes", "in part": "in part", "no": "no"}
-DIAGNOSES_TITLE = "where the error comes from"
-
-
-def sections_of(
-    alibis: Alibis | None, diagnoses: Diagnoses | None, *, name: str = "", verbose: bool = False
-) -> list[ReportSection]:
-    """What was asked for of an estimate; the first section names it where `name` is given."""
-    sections = [] if diagnoses is None else [diagnoses_section(diagnoses, verbose=verbose)]
-    sections += [] if alibis is None else [alibis_section(alibis)]
-    if name and sections:
-        first = sections[0]
-        sections[0] = replace(first, title=name, lead=(first.title, *first.lead))
-    return sections
+CAUSES_TITLE = "where the errors come from"
+EXPLANATIONS_TITLE = "what else could explain it"
+EXPLANATION_HEADINGS = (EXPLANATIONS_TITLE, "assumed", "k at least", "verdict")
+NO_CAUSE = "no cause stands out from chance"
+WIDTH = 100  # letters of a line
 
 
-def alibis_section(alibis: Alibis) -> ReportSection:
-    """A table, notes and the closing sentence; this alone where there is nothing to explain."""
-    if not alibis.rows:
-        return ReportSection(alibis.sentence)
-    cells, above = alibi_cells(alibis), ""
-    once = []
-    for name, *others in cells:
-        once.append(("" if name == above else name, *others))
-        above = name
-    notes = (f"  note  {note}" for note in alibi_notes(alibis))
-    table = Table.of_texts([ALIBI_HEADINGS, *once])
-    return ReportSection(ALIBIS_TITLE, table=table, notes=(*notes, alibis.sentence))
+def why_sections(why: Reasons, *, name: str = "", verbose: bool = False) -> list[ReportSection]:
+    """Causes and other explanations; the first section names the estimate where there are more."""
+    causes = causes_section(why.causes, verbose=verbose)
+    if name:
+        causes = replace(causes, title=f"{name}: {causes.title}")
+    return [causes, explanations_section(why.explanations, verbose=verbose)]
 
 
-def alibi_cells(alibis: Alibis) -> list[tuple[str, ...]]:
-    """The verdicts of position and rotation as scored, and the alibis of each below."""
-    rows: list[tuple[str, ...]] = []
-    last = None
-    for row in alibis.rows:
-        space = row.scored.facts.space
-        if space != last:
+def explanations_section(found: Explanations, *, verbose: bool = False) -> ReportSection:
+    """Explanations that change the verdict, and the closing sentence; `-v`: all of them."""
+    rows, notes = list(found.rows), explanation_notes(found)
+    if not verbose:
+        tried = most_telling(row for row in rows if row.scored.facts.space == "position")
+        rows = [row for row in tried if row.outcome in ("explains it", "in part")]
+        idle = ", ".join(row.name for row in tried if row not in rows)
+        notes = [f"no effect: {idle}"] if idle else []
+    lines = [f"  {line}" for note in notes for line in wrap(note, WIDTH - 2)]
+    lines += wrap(found.sentence, WIDTH)
+    if not rows:
+        return ReportSection(EXPLANATIONS_TITLE if notes else "", notes=tuple(lines))
+    cells = [(f"  {name}", *others) for name, *others in explanation_cells(rows)]
+    table = Table.of_texts([EXPLANATION_HEADINGS, *cells])
+    return ReportSection(table=table, notes=tuple(lines), indent=0)
+
+
+def most_telling(rows: Iterable[Explanation]) -> list[Explanation]:
+    """Of each name the first that explains the verdict, else the last: it assumes most."""
+    best: dict[str, Explanation] = {}
+    for row in rows:
+        if row.name not in best or best[row.name].outcome != "explains it":
+            best[row.name] = row
+    return list(best.values())
+
+
+def explanation_cells(rows: Sequence[Explanation]) -> list[tuple[str, ...]]:
+    """The verdict of each space as scored, and below it what explanations leave of it."""
+    cells: list[tuple[str, ...]] = []
+    space, name = None, ""
+    for row in rows:
+        if row.scored.facts.space != space:
+            space = row.scored.facts.space
             title = "as scored" if space == "position" else f"{space} as scored"
-            rows.append((title, "", *_verdict_cells(row.scored), "", ""))
-        needed = "" if row.needed is None else str(row.needed)
-        cells = _verdict_cells(row.verdict)
-        rows.append((row.name, row.granted, *cells, needed, outcome_text(row)))
-        last = space
-    return rows
+            cells.append((title, "", *_verdict_cells(row.scored)))
+        if row.verdict is not None or row.reason is not None:
+            left = _verdict_cells(row.verdict) if row.reason is None else ("", "not known")
+            cells.append(("" if row.name == name else row.name, row.assumed, *left))
+            name = row.name
+    return cells
 
 
-def outcome_text(row: Alibi) -> str:
-    """Whether it ends the verdict: 'yes, if the reference is no better than RTK', 'in part'."""
-    if row.outcome is None:
-        return "" if row.reason is None else "cannot be asked"
-    proviso = f", if {row.proviso}" if row.proviso and row.outcome == "ends it" else ""
-    return OUTCOME_WORDS[row.outcome] + proviso
+def _verdict_cells(verdict: Verdict | None) -> tuple[str, str]:
+    """What is sure of k, and the label."""
+    assert verdict is not None
+    return "" if verdict.at_least is None else words.number(verdict.at_least), verdict.label
 
 
-def _verdict_cells(verdict: Verdict | None) -> tuple[str, str, str]:
-    """T, "at least" and label."""
-    if verdict is None:
-        return "", "", ""
-    first, least = verdict.facts.first, verdict.at_least
-    size = "" if first is None else words.number(first.excess)
-    return size, "" if least is None else words.number(least), verdict.label
+def explanation_notes(found: Explanations) -> list[str]:
+    """How rows were made, what would explain it under a condition, and what could not be asked."""
+    conditions = [
+        f"{row.name}, {row.assumed}: if {row.condition}"
+        for row in found.rows
+        if row.condition and row.outcome == "explains it"
+    ]
+    reasons = [f"{row.name}, {row.assumed}: {row.reason}" for row in found.rows if row.reason]
+    return [*found.notes, *conditions, *reasons]
 
 
-def alibi_notes(alibis: Alibis) -> list[str]:
-    """What the numbers are, and why some alibis could not be asked."""
-    reasons = [f"{row.name}, {row.granted}: {row.reason}" for row in alibis.rows if row.reason]
-    return [*alibis.notes, *reasons]
-
-
-def diagnoses_section(diagnoses: Diagnoses, *, verbose: bool = False) -> ReportSection:
-    """Faults with what to try, biases and tails; `-v` adds windows and regimes."""
-    if diagnoses.reason is not None:
-        return ReportSection(DIAGNOSES_TITLE, (f"  {diagnoses.reason}",))
+def causes_section(found: Diagnoses, *, verbose: bool = False) -> ReportSection:
+    """Causes with what to try; `-v` adds biases, tails, windows and what was not tested."""
+    if found.reason is not None:
+        return ReportSection(CAUSES_TITLE, (f"  {found.reason}",))
     rows = [
         Row(each.cause, text)
-        for each in diagnoses.found
+        for each in found.found
         for text in (each.sentence, f"try: {each.advice}")
     ]
-    if not rows:
-        nothing = "no fault stands out from what an honest, dependent error would do"
-        rows = [Row("nothing", nothing)]
-    rows += labelled("bias", map(_bias_text, diagnoses.bias))
-    windows = diagnoses.windows
+    rows = rows or [Row("nothing", NO_CAUSE)]
+    rows += _detail_rows(found) if verbose else []
+    room = WIDTH - 4 - max(len(row.label) for row in rows)
+    wrapped = (Row(row.label, line) for row in rows for line in wrap(row.text, room))
+    return ReportSection(CAUSES_TITLE, rows=tuple(wrapped))
+
+
+def _detail_rows(found: Diagnoses) -> list[Row]:
+    """Biases, slow errors, tails, windows and regimes; what was not tested, and why."""
+    rows = labelled("bias", map(_bias_text, found.bias))
+    windows = found.windows
     if windows is not None:
         length_s = windows.rows[0].end_s - windows.rows[0].start_s
         many = words.count(len(windows.rows), "window")
-        share = f"{words.share(windows.between)} of the error's variance lies between {many}"
+        share = f"{words.share(windows.between)} of the error's variance is between {many}"
         rows.append(Row("slow", f"{share} of {words.number(length_s)} s"))
-    rows += [] if diagnoses.tail is None else [Row("tail", _tail_text(diagnoses.tail))]
-    if diagnoses.rotation is not None:
-        rows += labelled("rotation", _rotation_texts(diagnoses.rotation, verbose=verbose))
-    rows += _part_rows(diagnoses) if verbose else []
+    rows += [] if found.tail is None else [Row("tail", _tail_text(found.tail))]
+    if found.rotation is not None:
+        rows += labelled("rotation", _rotation_texts(found.rotation))
+    rows += _part_rows(found)
     untested: dict[str, list[str]] = {}  # each reason once, with the names that it holds for
-    for each in diagnoses.untested:
+    for each in found.untested:
         untested.setdefault(each.reason, []).append(each.name)
     rows += [Row("not tested", f"{', '.join(names)}: {why}") for why, names in untested.items()]
-    return ReportSection(DIAGNOSES_TITLE, rows=(*rows, *labelled("note", diagnoses.notes)))
+    return [*rows, *labelled("note", found.notes)]
 
 
 def _bias_text(bias: Bias) -> str:
@@ -123,30 +134,30 @@ def _bias_text(bias: Bias) -> str:
     return f"{bias.direction}: {mean} of scatter {scatter} ({share} of the mean square)"
 
 
-def _rotation_texts(found: RotationTables, *, verbose: bool) -> Iterator[str]:
-    """Bias by axis and tail of the rotation; `-v` adds regimes."""
+def _rotation_texts(found: RotationTables) -> Iterator[str]:
+    """Bias by axis, tail and regimes of the rotation."""
     for bias in found.bias:
         mean = words.quantity(bias.mean.value, "1", bias.mean.low, bias.mean.high)
         scatter = f"of scatter {words.angle(bias.scatter_deg)}"
         yield f"{bias.axis}: {mean} {scatter} ({words.share(bias.share)} of the mean square)"
     if found.tail is not None:
         yield _tail_text(found.tail)
-    for regime in found.regimes if verbose else ():
+    for regime in found.regimes:
         rms = f"RMS {words.angle(regime.rms_deg)}{_k_text(regime.k)}"
         yield f"{regime.name}: {words.count(regime.scans, 'scan')}, {rms}"
 
 
 def _tail_text(tail: Tail) -> str:
     return (
-        f"1 % of scans carry {words.share(tail.top_1)} of the NEES (honest "
-        f"{words.share(tail.honest_1)}), 5 % carry {words.share(tail.top_5)} (honest "
+        f"1 % of scans carry {words.share(tail.top_1)} of the NEES (expected "
+        f"{words.share(tail.honest_1)}), 5 % carry {words.share(tail.top_5)} (expected "
         f"{words.share(tail.honest_5)})"
     )
 
 
-def _part_rows(diagnoses: Diagnoses) -> Iterator[Row]:
+def _part_rows(found: Diagnoses) -> Iterator[Row]:
     """Windows of the track, and scans by their motion."""
-    windows = diagnoses.windows
+    windows = found.windows
     if windows is not None:
         for each in windows.rows:
             named = zip(windows.directions, each.mean_m, strict=True)
@@ -154,7 +165,7 @@ def _part_rows(diagnoses: Diagnoses) -> Iterator[Row]:
             span = f"{words.number(each.start_s)}-{words.number(each.end_s)} s"
             rmse = f"RMSE {words.length(each.rmse_m)}{_k_text(each.k)}"
             yield Row("window", f"{span}: {means}; {rmse}")
-    for regime in diagnoses.regimes:
+    for regime in found.regimes:
         rmse = f"RMSE {words.length(regime.rmse_m)}{_k_text(regime.k)}"
         yield Row("regime", f"{regime.name}: {words.count(regime.scans, 'scan')}, {rmse}")
 

@@ -39,8 +39,7 @@ from smfeval.summarise.quantities import NOMINAL
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:
-    from smfeval.why.alibis import Alibis
-    from smfeval.why.diagnoses import Diagnoses
+    from smfeval.why.reasons import Reasons
 
 MOST_LINES = 14  # of the report of one estimate, with its verdict
 MOST_SUPPORT = 2  # of these, what a verdict holds for
@@ -57,30 +56,21 @@ MORE = ("-v (all numbers)", "--html FILE (figures)")
 
 @dataclass(frozen=True)
 class Findings:
-    """One estimate; `alibis` and `diagnoses` are None where they were not asked for."""
+    """One estimate; `why` is None where it was not asked for."""
 
     evaluation: Evaluation
-    alibis: Alibis | None = None
-    diagnoses: Diagnoses | None = None
+    why: Reasons | None = None
 
     @property
     def name(self) -> str:
         """What the estimate is called."""
         return self.evaluation.estimate.provenance.name
 
-    @property
-    def causes(self) -> tuple[str, ...]:
-        """The flags of the causes that were asked for."""
-        asked = (("--alibis", self.alibis), ("--diagnose", self.diagnoses))
-        return tuple(flag for flag, found in asked if found is not None)
-
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.score/1`)."""
         document = self.evaluation.to_dict()
-        if self.diagnoses is not None:
-            document["diagnoses"] = self.diagnoses.to_dict()
-        if self.alibis is not None:
-            document["alibis"] = self.alibis.to_dict()
+        if self.why is not None:
+            document["why"] = self.why.to_dict()
         return document
 
 
@@ -92,29 +82,28 @@ def report(found: Sequence[Findings], *, verbose: bool = False, chart: bool = Fa
     )
     if verbose or not several:
         sections += [_section(each, verbose=verbose, chart=chart) for each in found]
-    if any(each.causes for each in found):
-        from smfeval.show.causes import sections_of  # noqa: PLC0415  only where asked for
+    for each in found:
+        if each.why is not None:
+            from smfeval.show.causes import why_sections  # noqa: PLC0415  only where asked for
 
-        for each in found:
             name = each.name if several else ""
-            sections += sections_of(each.alibis, each.diagnoses, name=name, verbose=verbose)
+            sections += why_sections(each.why, name=name, verbose=verbose)
     return Report(tuple(sections))
 
 
 def last_lines(found: Findings) -> str:
-    """What `-q` prints of an estimate: the verdict, and the closing sentence of its alibis."""
+    """What `-q` prints of an estimate: the verdict, its causes and other explanations."""
     lines = [f"{found.name}: {found.evaluation.verdict.headline}"]
-    if found.diagnoses is not None:
-        lines += [f"{each.cause}: {each.sentence}" for each in found.diagnoses.found]
-    if found.alibis is not None:
-        lines.append(found.alibis.sentence)
+    if found.why is not None:
+        lines += [f"{each.cause}: {each.sentence}" for each in found.why.causes.found]
+        lines.append(found.why.explanations.sentence)
     return "\n".join(lines)
 
 
 def _section(found: Findings, *, verbose: bool, chart: bool) -> ReportSection:
     """The report of one estimate: a few lines, or every number."""
     evaluation, verdict = found.evaluation, found.evaluation.verdict
-    rows = all_rows(evaluation) if verbose else brief_rows(evaluation, causes=found.causes)
+    rows = all_rows(evaluation) if verbose else brief_rows(evaluation, why=found.why is None)
     rows = _with_chart(rows, evaluation) if chart else rows
     tracks = (evaluation.estimate, evaluation.reference)
     names = " against ".join(track.provenance.name for track in tracks)
@@ -129,8 +118,8 @@ def _with_chart(rows: list[Row], evaluation: Evaluation) -> list[Row]:
     return rows if line is None else [*rows[:-1], Row("sigmas", line), rows[-1]]
 
 
-def brief_rows(evaluation: Evaluation, *, causes: Sequence[str] = ()) -> list[Row]:
-    """All lines but the verdict; `causes` names the flags that need no mention any more."""
+def brief_rows(evaluation: Evaluation, *, why: bool = True) -> list[Row]:
+    """All lines but the verdict; `why`: whether `--why` is still to be named."""
     tracks = (evaluation.estimate, evaluation.reference)
     names = words.without_common_folders([track.provenance.name for track in tracks])
     motion = evaluation.relative_motion
@@ -151,7 +140,7 @@ def brief_rows(evaluation: Evaluation, *, causes: Sequence[str] = ()) -> list[Ro
     rows += [Row("matched", _matched_text(evaluation)), *note_rows(evaluation)]
     room = MOST_LINES - len(rows) - 2  # the verdict, and what to try
     rows += doubt_rows(evaluation, most=room)
-    return [*rows, Row("next", next_text(evaluation, causes))]
+    return [*rows, Row("next", next_text(evaluation, why=why))]
 
 
 def _size_rows(evaluation: Evaluation) -> list[Row]:
@@ -276,23 +265,19 @@ def doubt_rows(evaluation: Evaluation, *, most: int) -> list[Row]:
     return labelled("doubt", texts)
 
 
-def next_text(evaluation: Evaluation, causes: Sequence[str] = ()) -> str:
+def next_text(evaluation: Evaluation, *, why: bool = True) -> str:
     """What to try, by what stands in the way of a verdict or by the verdict itself."""
     verdict, pairs, risk = evaluation.verdict, evaluation.pairs, evaluation.gap_risk
     gaps = verdict.reason == "gaps" or (risk is not None and risk.p95 > RISK_LIMIT)
     doubtful = verdict.doubt is not None or verdict.lost is not None
     fitted = evaluation.alignment.kind != "none"
-    reasons = [
-        (flag, text)
-        for flag, text in (("--alibis", "(other reasons)"), ("--diagnose", "(causes)"))
-        if flag not in causes
-    ]
+    causes = ["--why (causes and other explanations)"] if why else []
     situations = (  # the first that holds counts
         (not evaluation.position.has_belief, ["smfeval check FILE (has it covariances?)"]),
         (gaps, ["--association gp (bridges gaps)"]),
         (doubtful, ["smfeval check FILE (is it what it claims?)"]),
         (len(pairs) < pairs.scans / 2, ["--tolerance, --offset auto (match more scans)"]),
-        (verdict.label == "overconfident", [f"{flag} {text}" for flag, text in reasons]),
+        (verdict.label == "overconfident", causes),
         (verdict.label == "cannot tell" and fitted, ["--gauge none (if both worlds are one)"]),
     )
     return ", ".join([*next((hints for holds, hints in situations if holds), []), *MORE])

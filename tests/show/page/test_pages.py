@@ -16,8 +16,6 @@ from smfeval.show.page import plots
 from smfeval.show.page.scores import warning_sentences
 from smfeval.show.score import Findings
 from smfeval.studies.result import Study
-from smfeval.why.alibis import alibis
-from smfeval.why.diagnoses import diagnose
 from smfeval.why.one_track import examine
 from smfeval.words import printable
 from support.evaluations import EXACT, FAST, evaluated, plain
@@ -146,22 +144,21 @@ def test_every_note_is_on_the_page(overconfident, pages):
         assert note in Page(pages["score"]).text
 
 
-def test_alibis_and_diagnoses_are_shown_when_given(overconfident):
-    excuses = alibis(overconfident)
-    causes = diagnose(overconfident, rng=np.random.default_rng(0))
-    text = Page(page.score_page([Findings(overconfident, excuses, causes)], command=COMMAND)).text
-    assert excuses.sentence[1:] in text
-    assert all(row.granted in text for row in excuses.rows)
-    assert all(fault.advice in text for fault in causes.found)
-    assert all(f"{each.name}: {each.reason}" in text for each in causes.untested)
+def test_causes_and_other_explanations_are_shown_when_given(overconfident):
+    why = overconfident.why()
+    text = Page(page.score_page([Findings(overconfident, why)], command=COMMAND)).text
+    assert why.explanations.sentence[1:] in text
+    assert all(row.assumed in text for row in why.explanations.rows if row.verdict)
+    assert all(fault.advice in text for fault in why.causes.found)
+    assert all(f"{each.name}: {each.reason}" in text for each in why.causes.untested)
     assert "What else could explain it" not in Page(score_page(overconfident, command="")).text
 
 
-def test_the_verdict_has_what_the_alibis_come_to(overconfident):
-    excuses = alibis(overconfident)
-    html = page.score_page([Findings(overconfident, excuses)], command=COMMAND)
+def test_the_verdict_has_what_the_explanations_come_to(overconfident):
+    why = overconfident.why()
+    html = page.score_page([Findings(overconfident, why)], command=COMMAND)
     box = re.search(r'<div class="verdict.*?</div></div>', html, re.S)[0]
-    assert excuses.sentence[1:] in Page(box).text
+    assert why.explanations.sentence[1:] in Page(box).text
 
 
 def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
@@ -173,11 +170,11 @@ def test_the_verdict_names_the_level_of_its_own_interval(overconfident):
     assert "50 % interval" in text
 
 
-def test_alibis_say_whether_they_end_the_verdict_before_anything_else(overconfident):
-    html = page.score_page([Findings(overconfident, alibis(overconfident))], command=COMMAND)
+def test_explanations_are_a_table_of_four_columns(overconfident):
+    html = page.score_page([Findings(overconfident, overconfident.why())], command=COMMAND)
     table = html[html.index("What else could explain it") :]
     head = Page(re.search("<thead>.*?</thead>", table)[0]).texts
-    assert head[:3] == ["alibi", "ends it", "T"]
+    assert head == ["explanation", "assumed", "k at least", "verdict"]
 
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):

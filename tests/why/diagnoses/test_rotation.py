@@ -6,11 +6,11 @@ import pytest
 from smfeval.align.body import move_to_body
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import se3, so3
-from smfeval.show.causes import diagnoses_section
+from smfeval.show.causes import causes_section
 from smfeval.track import GaussianTrack, Track
 from smfeval.why.diagnoses import diagnose
-from support.alibis import heading, path, times
 from support.beliefs import ABOUT, stamps
+from support.explanations import heading, path, times
 
 N = 1200
 SIGMA = np.array([0.02, 0.02, 0.02, 4e-3, 3e-3, 6e-3])  # m, rad
@@ -38,7 +38,7 @@ def test_a_turned_body_is_the_bias_of_its_axis_with_its_sign(rng):
     assert pitch.scatter_deg == pytest.approx(np.degrees(SIGMA[4]), rel=0.1)
     assert pitch.share == pytest.approx(0.02**2 / (0.02**2 + SIGMA[4] ** 2), abs=0.01)
     assert max(roll.share, yaw.share) < 0.02
-    assert "rotation" in str(diagnoses_section(found))
+    assert "rotation" in str(causes_section(found, verbose=True))
 
 
 def test_an_honest_rotation_has_k_1_in_every_regime_and_an_honest_tail(rng):

@@ -35,10 +35,10 @@ from smfeval.summarise.quantities import K_AT_95, NOMINAL
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:  # causes are found only where they are asked for
-    from smfeval.why.alibis import Alibis
     from smfeval.why.diagnoses import Diagnoses
     from smfeval.why.diagnoses.tables import Bias, Regime, RotationRegime
     from smfeval.why.diagnoses.tails import Tail
+    from smfeval.why.explanations import Explanations
 
 HEADLINES = {
     "overconfident": "The reported uncertainty is too small: do not rely on it.",
@@ -53,7 +53,6 @@ MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside t
 # Rows of the text that stand in tables of their own here, or are terms by another name.
 ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
 ELSEWHERE |= {"shape", "precision", "relative scores", "all windows", "note", "doubt", "pose"}
-ALIBI_ORDER = (0, 6, 2, 3, 4, 1, 5)  # columns of the text; the outcome comes first here
 TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
@@ -110,8 +109,8 @@ def _estimate(at: int, found: Findings, short: str) -> dict[str, Any]:
         "spaces": [_space_card(evaluation, each) for each in evaluation.spaces],
         "relative": _relative_rows(evaluation),
         "growth": "" if growth is None else sentence(growth.sentence),
-        "alibis": None if found.alibis is None else _alibis(found.alibis),
-        "diagnoses": None if found.diagnoses is None else _diagnoses(found.diagnoses),
+        "explanations": None if found.why is None else _explanations(found.why.explanations),
+        "causes": None if found.why is None else _causes(found.why.causes),
         "conditions": [
             Row(TERM_OF.get(label, label), text)
             for label, text in all_rows(evaluation)
@@ -122,7 +121,7 @@ def _estimate(at: int, found: Findings, short: str) -> dict[str, Any]:
 
 
 def _verdict(found: Findings, *, who: str) -> Card:
-    """The verdict, k with the interval that decides, what alibis come to, and what weakens it."""
+    """The verdict, k with the interval that decides, other explanations, and what weakens it."""
     evaluation = found.evaluation
     verdict, k = evaluation.verdict, evaluation.position.numbers.get(K_AT_95)
     warnings = tuple(warning_sentences(evaluation))
@@ -132,8 +131,8 @@ def _verdict(found: Findings, *, who: str) -> Card:
     shown = evaluation.options.intervals.level == 0.95  # on the card of the position
     if not shown and k is not None and k.low is not None and verdict.by != "relative motion":
         evidence.append(f"k = {k} (95 %).")
-    if found.alibis is not None:
-        evidence.append(sentence(found.alibis.sentence))
+    if found.why is not None:
+        evidence.append(sentence(found.why.explanations.sentence))
     return Card(
         verdict.label, HEADLINES[verdict.label], tuple(evidence), who=who, warnings=warnings
     )
@@ -247,32 +246,27 @@ def _relative_rows(evaluation: Evaluation) -> list[Cells]:
     ]
 
 
-def _alibis(found: Alibis) -> dict[str, Any]:
-    """The closing sentence, a row for each alibi, and why some could not be granted."""
-    from smfeval.show.causes import (  # noqa: PLC0415  only where asked for
-        ALIBI_HEADINGS,
-        ALIBIS_TITLE,
-        alibi_cells,
-        alibi_notes,
-    )
+def _explanations(found: Explanations) -> dict[str, Any]:
+    """The closing sentence, a row for each explanation, and why some could not be asked."""
+    from smfeval.show import causes  # noqa: PLC0415  only where asked for
 
     return {
-        "title": ALIBIS_TITLE.capitalize(),
+        "title": causes.EXPLANATIONS_TITLE.capitalize(),
         "lead": sentence(found.sentence),
-        "headings": [ALIBI_HEADINGS[at] for at in ALIBI_ORDER],
-        "rows": [tuple(Cell(row[at]) for at in ALIBI_ORDER) for row in alibi_cells(found)],
-        "notes": [sentence(each) for each in alibi_notes(found)],
+        "headings": ["explanation", *causes.EXPLANATION_HEADINGS[1:]],
+        "rows": [tuple(map(Cell, row)) for row in causes.explanation_cells(found.rows)],
+        "notes": [sentence(each) for each in causes.explanation_notes(found)],
     }
 
 
-def _diagnoses(found: Diagnoses) -> dict[str, Any]:
-    """Each fault with what to try; then the tables that are always shown."""
-    from smfeval.show.causes import DIAGNOSES_TITLE  # noqa: PLC0415  only where asked for
+def _causes(found: Diagnoses) -> dict[str, Any]:
+    """Each cause with what to try; then the tables that are always shown."""
+    from smfeval.show.causes import CAUSES_TITLE  # noqa: PLC0415  only where asked for
 
     windows, rotation = found.windows, found.rotation
     between = 0.0 if windows is None else windows.between
     return {
-        "title": DIAGNOSES_TITLE.capitalize(),
+        "title": CAUSES_TITLE.capitalize(),
         "reason": sentence(found.reason or ""),
         "faults": [
             {
@@ -318,8 +312,8 @@ def _tail_sentence(tail: Tail) -> str:
     shares = (tail.top_1, tail.honest_1, tail.top_5, tail.honest_5)
     one, honest_one, five, honest_five = map(words.share, shares)
     return (
-        f"1 % of scans carry {one} of the NEES ({honest_one} if honest), "
-        f"5 % carry {five} ({honest_five} if honest)."
+        f"1 % of scans carry {one} of the NEES ({honest_one} expected), "
+        f"5 % carry {five} ({honest_five} expected)."
     )
 
 

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 TERMS = {
     "90 % coverage": "How often the region that should hold the reference in 90 % of scans does "
     "hold it. Below 90 %: the belief is too sure.",
-    "alibi": "Something other than the estimator that could explain large errors: the alignment, "
-    "the clock, the extrinsic, the reference. Each is granted in turn, and the verdict is asked "
-    "again.",
     "at least": "Lower end of a one-sided 95 % interval: the number is above it with 95 % "
     "confidence.",
     "cannot tell": "The scans are too few, too dependent or without uncertainty, so neither "

@@ -1,10 +1,10 @@
-"""Alibis: other explanations of an overconfident verdict, each granted in turn.
+"""Other explanations of an overconfident verdict, each assumed in turn.
 
-Every verdict holds for any extrinsic and clock offset already, and for any alignment of its gauge
-(`align.nuisance`). What else may be granted is
+Every verdict holds for any extrinsic and time offset already, and for any alignment of its gauge
+(`align.nuisance`). What else may be assumed is
 
-    gauge                 an alignment with more freedoms
-    clock jitter          stamps that are off at random: S + sigma_t^2 x x^T, x = (v, w) the
+    alignment             one with more degrees of freedom
+    timestamp jitter      stamps that are off at random: S + sigma_t^2 x x^T, x = (v, w) the
                           velocity and the rate of turn of the body
     continuous reference  the reference as a motion between its poses
     reference noise       S + sigma^2 I
@@ -21,7 +21,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.nuisance import MOST, MOST_SCANS, OF_GAUGE, BodyMotion
 from smfeval.associate import without_covariance
-from smfeval.errors import OptionError, SmfevalError
+from smfeval.errors import SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.judging import (
     NOISE_SCANS,
@@ -35,15 +35,15 @@ from smfeval.judge.sentences import values_text
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import finite_or_none
 
-AlibiName = Literal[
-    "extrinsic and clock",
-    "gauge",
-    "clock jitter",
+ExplanationName = Literal[
+    "extrinsic and time offset",
+    "alignment",
+    "timestamp jitter",
     "continuous reference",
     "reference noise",
     "all at once",
 ]
-Outcome = Literal["ends it", "in part", "no"]
+Outcome = Literal["explains it", "in part", "no"]
 Unit = Literal["m", "rad", "s"]
 
 IN_PART = 0.5  # of "at least", that may be left where something is explained in part
@@ -52,16 +52,16 @@ TOTAL_STATION_M = 2e-3  # on a prism; motion capture is as good
 SURVEYED_MAP_M = 1e-2  # scans registered to a map of a terrestrial scanner: about 1 cm
 RTK_M = 2e-2  # carrier-phase GNSS with fixed ambiguities: 1 to 2 cm
 REFERENCES = (
-    (TOTAL_STATION_M, "total station or motion capture", None),
-    (SURVEYED_MAP_M, "LiDAR registered to a surveyed map", "the reference is such a one"),
+    (TOTAL_STATION_M, "total station", None),
+    (SURVEYED_MAP_M, "LiDAR on a surveyed map", "the reference is no better than that"),
     (RTK_M, "RTK", "the reference is no better than RTK"),
 )
 REFERENCE_SIGMAS = (
     f"a total station has {words.length(TOTAL_STATION_M)}, LiDAR on a surveyed map "
     f"{words.length(SURVEYED_MAP_M)}, RTK {words.length(RTK_M)}"
 )
-NOTE = "T is the mean square of the errors that the kindest fit leaves, in units of the claim"
-FITTED_NOTE = "extrinsic and clock offset are fitted again in every row, kindly to the estimate"
+NO_BELIEF = "no uncertainty is reported: there is no verdict to explain"
+FITTED_NOTE = "every row has the extrinsic and time offset that suit the estimate best"
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Alibi:
-    """Something else that could explain a verdict, granted; and the verdict that this leaves.
+class Explanation:
+    """Something else that could explain a verdict, assumed; and the verdict that this leaves.
 
     Attributes
     ----------
     name
         What may be otherwise.
-    granted
+    assumed
         What was assumed, in words.
     scored
         The verdict to be explained.
@@ -95,27 +95,27 @@ class Alibi:
         What is left of it; None where it was not asked, or cannot be (`reason`).
     needed
         How much of it would end the verdict.
-    proviso
-        What the user must know to be so; None where it may be granted to everybody.
+    condition
+        What the user must know to be so; None where it may be assumed of every track.
     reason
         Why it cannot be asked.
     """
 
-    name: AlibiName
-    granted: str
+    name: ExplanationName
+    assumed: str
     scored: Verdict
     verdict: Verdict | None = None
     needed: Need | None = None
-    proviso: str | None = None
+    condition: str | None = None
     reason: str | None = None
 
     @property
     def outcome(self) -> Outcome | None:
-        """Whether it ends the verdict; None where that is not known."""
+        """Whether it explains the verdict; None where that is not known."""
         if self.verdict is None:
             return None
         if self.verdict.label != "overconfident":
-            return "ends it"
+            return "explains it"
         left, before = self.verdict.at_least or 0.0, self.scored.at_least or 0.0
         return "in part" if left <= IN_PART * before else "no"
 
@@ -123,10 +123,10 @@ class Alibi:
         """Strict JSON data."""
         needed = self.needed
         return {
-            "alibi": self.name,
+            "explanation": self.name,
             "space": self.scored.facts.space,
-            "granted": self.granted,
-            "proviso": self.proviso,
+            "assumed": self.assumed,
+            "condition": self.condition,
             "verdict": None if self.verdict is None else _short_dict(self.verdict),
             "outcome": self.outcome,
             "needed": needed and {"size": finite_or_none(needed.size), "unit": needed.unit},
@@ -140,11 +140,11 @@ def _short_dict(verdict: Verdict) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Alibis:
+class Explanations:
     """Other explanations of the verdicts of position and rotation, where they are overconfident."""
 
     scored: Verdict  # of the position
-    rows: tuple[Alibi, ...]
+    rows: tuple[Explanation, ...]
     sentence: str
     notes: tuple[str, ...] = ()
 
@@ -161,72 +161,74 @@ class Alibis:
         }
 
 
-def alibis(evaluation: Evaluation) -> Alibis:
+def other_explanations(evaluation: Evaluation) -> Explanations:
     """What else could explain the verdict of an evaluation."""
     if not evaluation.position.has_belief:
-        name = evaluation.estimate.provenance.name
-        raise OptionError(f"{name} reports no uncertainty: there is no verdict to find alibis for")
+        return Explanations(evaluation.verdict, (), NO_BELIEF)
     scored, exact = evaluation.verdict, bool(evaluation.options.exact)
     opened = _evaluate_again(evaluation, exact=()) if exact else evaluation
-    rows: list[Alibi] = []
+    rows: list[Explanation] = []
     if scored.label == "overconfident":
         rows += _position_rows(evaluation, opened)
     turned = None if evaluation.rotation is None else evaluation.rotation.verdict
     if turned is not None and turned.label == "overconfident":
-        rows.append(_extrinsic_and_clock(turned, _verdict_of(opened, "rotation")))
+        rows.append(_extrinsic_and_offset(turned, _verdict_of(opened, "rotation")))
         needed = _needed_noise(turned, "rad")
-        rows.append(Alibi("reference noise", "", turned, needed=needed))
-    notes = (NOTE,) if exact else (NOTE, FITTED_NOTE)
-    return Alibis(scored, tuple(rows), closing_sentence(scored, rows), notes if rows else ())
+        rows.append(Explanation("reference noise", "", turned, needed=needed))
+    notes = (FITTED_NOTE,) if rows and not exact else ()
+    return Explanations(scored, tuple(rows), closing_sentence(scored, rows), notes)
 
 
-def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[Alibi]:
-    """What may be granted in turn; `opened` is the evaluation with any extrinsic and clock."""
+def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[Explanation]:
+    """Position alone; `opened` is the evaluation with any extrinsic and time offset."""
     scored = evaluation.verdict
     assert evaluation.judged is not None
-    yield _extrinsic_and_clock(scored, _verdict_of(opened))
+    yield _extrinsic_and_offset(scored, _verdict_of(opened))
 
-    kinds, widest = tuple(OF_GAUGE), opened  # the fewer freedoms the earlier
+    kinds, widest = tuple(OF_GAUGE), opened  # by degrees of freedom
     wider = kinds[kinds.index(evaluation.judged.gauge) + 1 :]
     for kind in wider:
         widest = _evaluate_again(evaluation, alignment=kind)
-        yield verdict_row("gauge", kind, scored, _verdict_of(widest))
+        yield verdict_row("alignment", kind, scored, _verdict_of(widest))
     if wider and evaluation.options.exact:
         widest = _evaluate_again(evaluation, exact=(), alignment=wider[-1])
-    yield _clock_jitter(evaluation)
+    yield _timestamp_jitter(evaluation)
 
     found: Evaluation | str = "it was scored so already"
     if evaluation.options.association != "gp":
         found = _evaluate_again(evaluation, association="gp", reference_covariance=True)
-    granted = "interpolated motion with its covariance"
-    yield verdict_row("continuous reference", granted, scored, _verdict_of(found))
+    assumed = "interpolated, with its covariance"
+    yield verdict_row("continuous reference", assumed, scored, _verdict_of(found))
 
-    for sigma_m, kind, proviso in REFERENCES:
+    for sigma_m, kind, condition in REFERENCES:
         left = _under_noise(evaluation, white_noise(sigma_m))
-        needed = _needed_noise(scored, "m") if proviso is None else None
-        granted = f"{words.length(sigma_m)}, {kind}"
-        yield verdict_row("reference noise", granted, scored, left, needed=needed, proviso=proviso)
+        needed = _needed_noise(scored, "m") if condition is None else None
+        assumed = f"{words.length(sigma_m)} ({kind})"
+        yield verdict_row(
+            "reference noise", assumed, scored, left, needed=needed, condition=condition
+        )
 
-    gauge = "" if isinstance(widest, str) else f"{widest.alignment.kind}, "
-    granted = f"{gauge}any extrinsic and clock, noise {words.length(TOTAL_STATION_M)}"
+    opens = [] if isinstance(widest, str) else [widest.alignment.kind]
+    opens += ["any extrinsic and time offset"] if evaluation.options.exact else []
+    assumed = ", ".join([*opens, f"noise {words.length(TOTAL_STATION_M)}"])
     left = _under_noise(widest, white_noise(TOTAL_STATION_M))
-    yield verdict_row("all at once", granted, scored, left)
+    yield verdict_row("all at once", assumed, scored, left)
 
 
 def verdict_row(
-    name: AlibiName, granted: str, scored: Verdict, found: Verdict | str, **more: Any
-) -> Alibi:
+    name: ExplanationName, assumed: str, scored: Verdict, found: Verdict | str, **more: Any
+) -> Explanation:
     """A row of what was found, or of the reason why it cannot be asked.
 
     A verdict that only lost the evidence that it rested on explains nothing.
     """
     if isinstance(found, str):
-        return Alibi(name, granted, scored, reason=found, **more)
+        return Explanation(name, assumed, scored, reason=found, **more)
     facts = found.facts
     lost = {"averaging": facts.second is None, "relative motion": not facts.rows}
     if found.label == "overconfident" or found.reason == "no errors" or not lost.get(scored.by):
-        return Alibi(name, granted, scored, found, **more)
-    return Alibi(name, granted, scored, reason=f"no evidence by {scored.by} is left", **more)
+        return Explanation(name, assumed, scored, found, **more)
+    return Explanation(name, assumed, scored, reason=f"no evidence by {scored.by} is left", **more)
 
 
 def _evaluate_again(evaluation: Evaluation, **changes: Any) -> Evaluation | str:
@@ -264,10 +266,10 @@ def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) 
         return str(error)
 
 
-def _extrinsic_and_clock(scored: Verdict, found: Verdict | str) -> Alibi:
-    """Any extrinsic and clock offset: what every verdict grants, unless they are known exactly."""
+def _extrinsic_and_offset(scored: Verdict, found: Verdict | str) -> Explanation:
+    """Any extrinsic and time offset: what every verdict allows, unless they are known exactly."""
     fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
-    return verdict_row("extrinsic and clock", f"any{fitted}", scored, found)
+    return verdict_row("extrinsic and time offset", f"any{fitted}", scored, found)
 
 
 def stamp_jitter(jitter_s: float) -> Noise:
@@ -280,57 +282,56 @@ def stamp_jitter(jitter_s: float) -> Noise:
     return noise
 
 
-def _clock_jitter(evaluation: Evaluation) -> Alibi:
+def _timestamp_jitter(evaluation: Evaluation) -> Explanation:
     """Stamps by software, and the jitter that would end the verdict."""
-    granted = f"{words.duration(SOFTWARE_S)}, stamps by software"
+    assumed = f"{words.duration(SOFTWARE_S)} (stamps by software)"
     found = _under_noise(evaluation, stamp_jitter(SOFTWARE_S))
 
-    def convicts(jitter_s: float) -> bool:
+    def remains(jitter_s: float) -> bool:
         left = _under_noise(evaluation, stamp_jitter(jitter_s), NOISE_SCANS)
         return not isinstance(left, str) and left.label == "overconfident"
 
     # beside a second of jitter nothing may be left of a tiny covariance: then it is not known
     known = not isinstance(_under_noise(evaluation, stamp_jitter(MOST["clock"])), str)
-    needed = Need(least_size(convicts, MOST["clock"]), "s") if known else None
-    return verdict_row("clock jitter", granted, evaluation.verdict, found, needed=needed)
+    needed = Need(least_size(remains, MOST["clock"]), "s") if known else None
+    return verdict_row("timestamp jitter", assumed, evaluation.verdict, found, needed=needed)
 
 
 def _needed_noise(scored: Verdict, unit: Unit) -> Need | None:
-    """Of the reference, to end the verdict; not asked where the estimate is lost."""
+    """Sigma of the reference from which on the verdict ends; None where the estimate is lost."""
     return None if scored.lost else Need(scored.reference_sigma, unit)
 
 
-def closing_sentence(scored: Verdict, rows: Sequence[Alibi]) -> str:
+def closing_sentence(scored: Verdict, rows: Sequence[Explanation]) -> str:
     """What the rows amount to, for the position and then for the rotation."""
     of_position = [row for row in rows if row.scored.facts.space == "position"]
     of_rotation = [row for row in rows if row.scored.facts.space == "rotation"]
-    ends = [row for row in of_position if row.outcome == "ends it" and row.proviso is None]
-    single = [f"{row.name} ({row.granted})" for row in ends if row.name != "all at once"]
+    ends = [row for row in of_position if row.outcome == "explains it" and row.condition is None]
+    single = [f"{row.name} ({row.assumed})" for row in ends if row.name != "all at once"]
     left = next((row.verdict for row in of_position if row.name == "all at once"), None)
     if scored.label != "overconfident":
         outcome, of_position = f"there is nothing to explain: the verdict is {scored.label!r}", []
     elif single:
-        outcome = f"another explanation ends the verdict: {words.join(single)}"
+        outcome = f"the verdict could be explained by {words.join(single)}"
     elif ends:
-        outcome = f"no other explanation ends the verdict alone, all at once do ({ends[0].granted})"
+        outcome = f"only all at once would explain the verdict ({ends[0].assumed})"
     else:
-        outcome = "no other explanation ends the verdict"
-        if left is not None and left.at_least is not None and scored.at_least is not None:
-            before, after = words.number(scored.at_least), words.number(left.at_least)
-            outcome += f": all at once leave at least {after} of {before}"
+        outcome = "nothing else explains the verdict"
+        if left is not None and left.at_least is not None:
+            outcome += f": with all at once k is still at least {words.number(left.at_least)}"
     turned = (f"rotation: {each}" for each in _need_sentences(of_rotation))
     return "; ".join([outcome, *_need_sentences(of_position), *turned])
 
 
-def _need_sentences(rows: Iterable[Alibi]) -> list[str]:
+def _need_sentences(rows: Iterable[Explanation]) -> list[str]:
     """How much of one alone would end the verdict; the reference's beside what references have."""
     sentences = []
     for row in rows:
         if row.needed is None or row.needed.size is None:
             continue
-        if row.name == "clock jitter":
-            sentences.append(f"a clock jitter of {row.needed} would end it")
+        if row.name == "timestamp jitter":
+            sentences.append(f"a timestamp jitter of {row.needed} would explain it")
         else:
             known = f" ({REFERENCE_SIGMAS})" if row.needed.unit == "m" else ""
-            sentences.append(f"a reference uncertain by {row.needed} per axis would end it{known}")
+            sentences.append(f"a reference sigma of {row.needed} would explain it{known}")
     return sentences

@@ -1,12 +1,14 @@
 """Honest beliefs about a turning path, and what was done to the measurement of them."""
 
+import re
+
 import numpy as np
 
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
 from smfeval.track import About, GaussianTrack, Track
 from smfeval.track.beliefs import Provenance
-from smfeval.why.alibis import alibis
+from smfeval.why.explanations import other_explanations
 from support.beliefs import stamps
 
 SIGMA = np.array([2e-3, 3e-3, 1.5e-3])  # m, world axes
@@ -74,19 +76,19 @@ def remembering(rng, n, sigma, rho=0.9):
     return out
 
 
-def alibis_of(estimate, truth, **options):
-    return alibis(evaluate(estimate, truth, options=Options(**options)))
+def explanations_of(estimate, truth, **options):
+    return other_explanations(evaluate(estimate, truth, options=Options(**options)))
 
 
 def rows(found):
-    """Rows of the position by name; of several of one name what is granted is added."""
+    """Rows of the position by name; of several of one name what is assumed is added."""
     named = {}
     for row in (row for row in found.rows if row.scored.facts.space == "position"):
-        several = row.name in ("gauge", "reference noise")
-        named[f"{row.name} {row.granted.split(',')[0]}" if several else row.name] = row
+        several = row.name in ("alignment", "reference noise")
+        named[f"{row.name} {re.split(' [(]', row.assumed)[0]}" if several else row.name] = row
     return named
 
 
 def ending(found):
-    """Names of the rows that end the verdict of the position."""
-    return {name for name, row in rows(found).items() if row.outcome == "ends it"}
+    """Names of the rows that explain the verdict of the position."""
+    return {name for name, row in rows(found).items() if row.outcome == "explains it"}

@@ -1,4 +1,4 @@
-"""A cause is put into the measurement of an honest belief: the right alibi ends the verdict."""
+"""A cause is put into the measurement of an honest belief: the right one explains the verdict."""
 
 import json
 from dataclasses import replace
@@ -12,21 +12,28 @@ import smfeval
 from smfeval import Options, read, read_extrinsic
 from smfeval.align.fit import Alignment
 from smfeval.align.nuisance import body_motion
-from smfeval.errors import OptionError
 from smfeval.evaluation import evaluate
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.levels import largest_mean
 from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.track import ParticleTrack, Track
-from smfeval.why.alibis import Alibi, Need, alibis, closing_sentence, verdict_row
-from support.alibis import (
+from smfeval.why.explanations import (
+    Explanation,
+    Need,
+    closing_sentence,
+    other_explanations,
+    verdict_row,
+)
+from support.beliefs import stamps
+from support.drifting import dead_reckoning
+from support.explanations import (
     WIDE,
     N,
     S,
-    alibis_of,
     belief,
     ending,
+    explanations_of,
     heading,
     noise,
     path,
@@ -36,8 +43,6 @@ from support.alibis import (
     times,
     velocity,
 )
-from support.beliefs import stamps
-from support.drifting import dead_reckoning
 from support.studies import drifting_tracks
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "score.json").read_text())
@@ -46,7 +51,7 @@ KNOWN = ("body", "clock")
 
 
 def test_an_honest_belief_has_nothing_to_explain(rng):
-    found = alibis_of(belief(noise(rng), S), reference())
+    found = explanations_of(belief(noise(rng), S), reference())
     assert found.rows == ()
     assert found.sentence == "there is nothing to explain: the verdict is 'consistent'"
 
@@ -54,42 +59,46 @@ def test_an_honest_belief_has_nothing_to_explain(rng):
 def test_a_lever_arm_and_a_clock_that_were_called_exact_end_the_verdict_when_opened(rng):
     arm = so3.rotate(heading(times()), np.tile([0.03, -0.04, 0.0], (N, 1)))
     wrong = belief(noise(rng) + arm, late_s=0.02)
-    found = alibis_of(wrong, reference(), exact=KNOWN)
-    assert ending(found) == {"extrinsic and clock", "all at once", "reference noise 2 cm"}
-    row = rows(found)["extrinsic and clock"]
+    found = explanations_of(wrong, reference(), exact=KNOWN)
+    assert ending(found) == {"extrinsic and time offset", "all at once", "reference noise 2 cm"}
+    row = rows(found)["extrinsic and time offset"]
     assert row.verdict.facts.first.excess == pytest.approx(1 / WIDE, abs=0.1)
     assert np.linalg.norm(row.verdict.facts.values.lever_m) == pytest.approx(0.05, rel=0.05)
     assert abs(row.verdict.facts.values.clock_s) == pytest.approx(0.02, rel=0.05)
-    assert row.granted.startswith("any: lever arm 5")
-    assert found.sentence.startswith("another explanation ends the verdict: extrinsic and clock (")
-    assert alibis_of(wrong, reference()).rows == ()
+    assert row.assumed.startswith("any: lever arm 5")
+    assert found.sentence.startswith(
+        "the verdict could be explained by extrinsic and time offset ("
+    )
+    assert explanations_of(wrong, reference()).rows == ()
 
 
 def test_an_open_gauge_that_was_declared_fixed_ends_the_verdict(rng):
     turned = Alignment("se3", TURN, np.array([0.1, 0.2, -0.1]))(belief(noise(rng)))
-    found = alibis_of(turned, reference())
-    assert ending(found) == {"gauge se3", "gauge sim3", "all at once"}
-    assert rows(found)["gauge se3"].verdict.facts.first.excess == pytest.approx(1 / WIDE, abs=0.1)
-    assert rows(found)["gauge yaw"].outcome == "in part"
+    found = explanations_of(turned, reference())
+    assert ending(found) == {"alignment se3", "alignment sim3", "all at once"}
+    assert rows(found)["alignment se3"].verdict.facts.first.excess == pytest.approx(
+        1 / WIDE, abs=0.1
+    )
+    assert rows(found)["alignment yaw"].outcome == "in part"
 
 
-def test_only_gauges_with_more_freedoms_are_granted(rng):
+def test_only_alignments_with_more_degrees_of_freedom_are_tried(rng):
     tight = belief(remembering(rng, N, 0.1), gauge="se3")
-    assert {name for name in rows(alibis_of(tight, reference())) if "gauge" in name} == {
-        "gauge sim3"
+    assert {name for name in rows(explanations_of(tight, reference())) if "alignment" in name} == {
+        "alignment sim3"
     }
-    sim3 = rows(alibis_of(tight, reference(), alignment="sim3"))
-    assert not any("gauge" in name for name in sim3)
-    assert sim3["all at once"].granted.startswith("sim3, ")
+    sim3 = rows(explanations_of(tight, reference(), alignment="sim3"))
+    assert not any("alignment" in name for name in sim3)
+    assert sim3["all at once"].assumed.startswith("sim3, ")
 
 
 def test_stamps_that_are_off_at_random_end_the_verdict_by_jitter_alone(rng):
     jitter = 0.008
     late = jitter * rng.normal(size=(N, 1)) * velocity(times())
-    found = alibis_of(belief(noise(rng) + late), reference())
-    assert ending(found) == {"clock jitter"} | {"reference noise 2 cm"}
-    assert 0.4 * jitter < rows(found)["clock jitter"].needed.size < jitter
-    assert "a clock jitter of " in found.sentence
+    found = explanations_of(belief(noise(rng) + late), reference())
+    assert ending(found) == {"timestamp jitter"} | {"reference noise 2 cm"}
+    assert 0.4 * jitter < rows(found)["timestamp jitter"].needed.size < jitter
+    assert "a timestamp jitter of " in found.sentence
 
 
 def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
@@ -97,7 +106,7 @@ def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
     s, sigma_t = 0.01, 0.01
     error = remembering(rng, N, 0.1)
     estimate = belief(error, s**2 * np.eye(3))
-    found = alibis_of(estimate, reference(), exact=KNOWN)
+    found = explanations_of(estimate, reference(), exact=KNOWN)
     motion = body_motion(estimate.stamp, estimate.position, estimate.rotation)
     v = so3.rotate(estimate.rotation, motion.velocity)
 
@@ -107,7 +116,7 @@ def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
         nees = np.sum(error**2, axis=1) - a * along / (1 + a * np.sum(v**2, axis=1))
         return nees.mean() / (3 * s**2)
 
-    row = rows(found)["clock jitter"]
+    row = rows(found)["timestamp jitter"]
     assert row.verdict.facts.first.excess == pytest.approx(excess(sigma_t), rel=1e-9)
     assert row.needed == Need(None, "s")  # across the motion errors are as large
     assert excess(1e6) > largest_mean(3)
@@ -116,35 +125,33 @@ def test_jitter_enters_as_the_outer_product_of_the_velocity(rng):
 def test_a_noisy_reference_ends_the_verdict_if_it_is_such_a_one(rng):
     sigma = 0.015
     truth = reference(moved=sigma * rng.normal(size=(N, 3)))
-    found = alibis_of(belief(noise(rng), S), truth)
+    found = explanations_of(belief(noise(rng), S), truth)
     # the continuous reference smooths the noise away, and knows how much is left
     assert ending(found) == {"reference noise 2 cm", "continuous reference"}
     total, rtk = rows(found)["reference noise 2 mm"], rows(found)["reference noise 2 cm"]
     assert total.outcome == "in part"
-    assert rtk.proviso == "the reference is no better than RTK"
+    assert rtk.condition == "the reference is no better than RTK"
     assert total.needed.size == found.scored.reference_sigma
     assert 0.5 * sigma < total.needed.size < sigma
-    assert "per axis would end it (a total station has 2 mm" in found.sentence
+    assert " would explain it (a total station has 2 mm" in found.sentence
 
 
 def test_nothing_ends_the_verdict_of_a_covariance_that_is_too_tight(rng):
     sigma = 0.1
     made = belief(remembering(rng, N, sigma), sigma**2 / 100 * np.eye(3), gauge="se3")
-    found = alibis_of(made, reference())
+    found = explanations_of(made, reference())
     assert ending(found) == set()
     left = rows(found)["all at once"].verdict.at_least
-    assert f": all at once leave at least {left:.3g} of {found.scored.at_least:.3g}; " in (
-        found.sentence
-    )
-    assert found.sentence.startswith("no other explanation ends the verdict: all at once")
+    text = f"nothing else explains the verdict: with all at once k is still at least {left:.3g}; "
+    assert found.sentence.startswith(text)
 
 
-def test_more_that_is_granted_leaves_no_more_errors(rng):
-    found = rows(alibis_of(belief(remembering(rng, N, 0.1)), reference(), exact=KNOWN))
+def test_more_that_is_assumed_leaves_no_more_errors(rng):
+    found = rows(explanations_of(belief(remembering(rng, N, 0.1)), reference(), exact=KNOWN))
     excess = {name: row.verdict.facts.first.excess for name, row in found.items()}
-    by_gauge = [excess[f"gauge {kind}"] for kind in ("yaw", "se3", "sim3")]
+    by_gauge = [excess[f"alignment {kind}"] for kind in ("yaw", "se3", "sim3")]
     assert by_gauge == sorted(by_gauge, reverse=True)
-    assert excess["all at once"] <= min(by_gauge[-1], excess["extrinsic and clock"])
+    assert excess["all at once"] <= min(by_gauge[-1], excess["extrinsic and time offset"])
     by_noise = [excess[f"reference noise {size}"] for size in ("2 mm", "1 cm", "2 cm")]
     assert by_noise == sorted(by_noise, reverse=True)
 
@@ -154,13 +161,15 @@ def test_a_verdict_by_relative_motion_is_asked_of_relative_motion_again():
     estimate, truth = drifting_tracks(dead_reckoning(rng, 1500), tighter=2)
     evaluation = evaluate(estimate, truth, options=Options(alignment="se3", singular="drop"))
     assert evaluation.verdict.by == "relative motion"
-    found = rows(alibis(evaluation))
+    found = rows(other_explanations(evaluation))
     assert all(row.verdict.facts.rows for row in found.values())
-    assert ending(alibis(evaluation)) == {"reference noise 2 cm"}
-    assert found["gauge sim3"].verdict.at_least == pytest.approx(
-        found["gauge sim3"].scored.at_least, rel=0.01
+    assert ending(other_explanations(evaluation)) == {"reference noise 2 cm"}
+    assert found["alignment sim3"].verdict.at_least == pytest.approx(
+        found["alignment sim3"].scored.at_least, rel=0.01
     )
-    assert found["clock jitter"].verdict.at_least < 0.8 * found["clock jitter"].scored.at_least
+    assert (
+        found["timestamp jitter"].verdict.at_least < 0.8 * found["timestamp jitter"].scored.at_least
+    )
     assert 0.01 < found["reference noise 2 mm"].needed.size < 0.02
 
 
@@ -173,65 +182,72 @@ OPEN = verdict("cannot tell", "nothing", None)
 
 
 @pytest.mark.parametrize("by", ["averaging", "relative motion"])
-def test_an_alibi_that_only_takes_evidence_away_ends_nothing(by):
-    row = verdict_row("gauge", "sim3", verdict(by=by), OPEN)
+def test_an_explanation_that_only_takes_evidence_away_ends_nothing(by):
+    row = verdict_row("alignment", "sim3", verdict(by=by), OPEN)
     assert row.outcome is None
     assert row.reason == f"no evidence by {by} is left"
-    assert verdict_row("gauge", "sim3", SCORED, OPEN).outcome == "ends it"
+    assert verdict_row("alignment", "sim3", SCORED, OPEN).outcome == "explains it"
 
 
 def test_half_of_what_is_sure_is_a_part():
-    assert Alibi("gauge", "se3", SCORED, verdict(at_least=4.0)).outcome == "in part"
-    assert Alibi("gauge", "se3", SCORED, verdict(at_least=4.1)).outcome == "no"
+    assert Explanation("alignment", "se3", SCORED, verdict(at_least=4.0)).outcome == "in part"
+    assert Explanation("alignment", "se3", SCORED, verdict(at_least=4.1)).outcome == "no"
 
 
 def test_the_sentence_names_what_ends_the_verdict_before_all_at_once():
-    gauge, together = Alibi("gauge", "se3", SCORED, OPEN), Alibi("all at once", "x", SCORED, OPEN)
+    gauge, together = (
+        Explanation("alignment", "se3", SCORED, OPEN),
+        Explanation("all at once", "x", SCORED, OPEN),
+    )
     failed = replace(gauge, verdict=SCORED)
-    assert closing_sentence(SCORED, [gauge, together]).endswith(" ends the verdict: gauge (se3)")
-    alone = "no other explanation ends the verdict alone, all at once do (x)"
+    assert closing_sentence(SCORED, [gauge, together]).endswith(
+        "the verdict could be explained by alignment (se3)"
+    )
+    alone = "only all at once would explain the verdict (x)"
     assert closing_sentence(SCORED, [failed, together]) == alone
-    map_only = replace(gauge, name="reference noise", proviso="it is such a one")
-    assert closing_sentence(SCORED, [map_only]) == "no other explanation ends the verdict"
+    map_only = replace(gauge, name="reference noise", condition="it is such a one")
+    assert closing_sentence(SCORED, [map_only]) == "nothing else explains the verdict"
 
 
 def test_a_rotation_beyond_its_claim_is_asked_whatever_the_position_is(rng):
     made = belief(noise(rng), S)
     turned = so3.compose(made.rotation, so3.exp(0.01 * rng.normal(size=(N, 3))))
-    found = alibis_of(made.with_arrays({"rotation": turned}), reference())
+    found = explanations_of(made.with_arrays({"rotation": turned}), reference())
     fitted, sigma = found.rows
     assert fitted.scored.facts.space == "rotation"
-    assert fitted.granted.startswith("any: body rotation ")
+    assert fitted.assumed.startswith("any: body rotation ")
     assert sigma.needed.unit == "rad"
     assert 0.005 < sigma.needed.size < 0.01
-    assert f"; rotation: a reference uncertain by {sigma.needed} per axis" in found.sentence
+    assert f"; rotation: a reference sigma of {sigma.needed} would" in found.sentence
     assert str(sigma.needed).endswith(" deg")
 
 
 @pytest.mark.parametrize("axes", ["xy", "z"])
 def test_fewer_axes_are_explained_alike(rng, axes):
     wrong = belief(noise(rng), 1.5 * S, late_s=0.05)
-    found = alibis_of(wrong, reference(), axes=axes, exact=KNOWN)
-    assert "extrinsic and clock" in ending(found)
+    found = explanations_of(wrong, reference(), axes=axes, exact=KNOWN)
+    assert "extrinsic and time offset" in ending(found)
 
 
 def test_positions_without_orientation_have_a_clock_and_no_lever_arm(rng):
-    found = alibis_of(belief(remembering(rng, N, 0.1), oriented=False), reference())
-    assert rows(found)["extrinsic and clock"].granted.startswith("any: clock ")
+    found = explanations_of(belief(remembering(rng, N, 0.1), oriented=False), reference())
+    assert rows(found)["extrinsic and time offset"].assumed.startswith("any: clock ")
 
 
-def test_plain_poses_are_refused():
+def test_plain_poses_have_causes_and_no_verdict_to_explain():
     truth = reference()
-    evaluation = evaluate(Track(truth.stamp, truth.position + 1, truth.rotation), truth)
-    with pytest.raises(OptionError, match="reports no uncertainty"):
-        alibis(evaluation)
+    moved = truth.position + np.random.default_rng(0).normal(size=(N, 3))
+    found = evaluate(Track(truth.stamp, moved, truth.rotation), truth).why()
+    assert found.explanations.rows == ()
+    assert "no uncertainty is reported" in found.explanations.sentence
+    assert found.causes.bias
 
 
 def test_a_jitter_beside_which_nothing_is_left_of_the_covariance_cannot_be_asked(rng):
-    found = alibis_of(
+    found = explanations_of(
         belief(remembering(rng, N, 0.1), 1e-20 * np.eye(3), oriented=False), reference()
     )
-    row = rows(found)["clock jitter"]
+    row = rows(found)["timestamp jitter"]
     assert row.outcome is None
     assert row.reason == f"with it, {N} of {N} covariances are singular"
     assert row.needed is None
@@ -246,23 +262,23 @@ def test_particles_are_explained_by_their_moments(rng):
     offset = np.arange(0, n * count + 1, count)
     weight = np.ones(n * count)
     made = ParticleTrack(stamps(n), offset, cloud, turned, weight, about=belief(centre * 0).about)
-    assert "gauge se3" in ending(alibis_of(made, reference(n)))
+    assert "alignment se3" in ending(explanations_of(made, reference(n)))
 
 
 def test_why_there_is_no_continuous_reference_is_said(rng):
     wrong = belief(remembering(rng, 60, 0.3))
-    row = rows(alibis_of(wrong, reference(60), association="gp"))["continuous reference"]
+    row = rows(explanations_of(wrong, reference(60), association="gp"))["continuous reference"]
     assert row.verdict is None
     assert row.reason == "it was scored so already"
     few = belief(remembering(rng, 5, 0.3))
-    row = rows(alibis_of(few, reference(5)))["continuous reference"]
+    row = rows(explanations_of(few, reference(5)))["continuous reference"]
     assert row.verdict is None
     assert "poses" in row.reason
 
 
 def test_the_document_is_strict_json_and_fits_its_schema(rng):
-    document = alibis_of(belief(remembering(rng, N, 0.1)), reference()).to_dict()
-    schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/Alibis"}
+    document = explanations_of(belief(remembering(rng, N, 0.1)), reference()).to_dict()
+    schema = {"$defs": SCHEMA["$defs"], "$ref": "#/$defs/Explanations"}
     jsonschema.validate(json.loads(json.dumps(document, allow_nan=False)), schema)
     del document["rows"][0]["outcome"]
     with pytest.raises(jsonschema.ValidationError):
@@ -273,7 +289,7 @@ def spires(folder, name):
     estimate = read(folder / "spires" / f"{name}.square")
     truth = read(folder / "spires" / f"{name}_ref.tum", body="lidar")
     extrinsic = read_extrinsic(folder / "spires" / "imu_to_lidar.json")
-    return alibis(evaluate(estimate, truth, options=Options(extrinsic=extrinsic)))
+    return other_explanations(evaluate(estimate, truth, options=Options(extrinsic=extrinsic)))
 
 
 def test_nothing_ends_the_verdict_of_the_real_faster_lio(shared_data):
@@ -286,5 +302,5 @@ def test_only_a_reference_of_centimetres_excuses_the_real_fast_lio2(shared_data)
     """Its reference is LiDAR registered to a surveyed map."""
     found = spires(shared_data, "fast_lio2")
     assert ending(found) == {"reference noise 1 cm", "reference noise 2 cm"}
-    assert found.sentence.startswith("no other explanation ends the verdict: all at once leave")
+    assert found.sentence.startswith("nothing else explains the verdict: with all at once")
     assert rows(found)["reference noise 2 mm"].needed.size == pytest.approx(0.0047, rel=0.05)
