@@ -373,7 +373,7 @@ def test_causes_and_explanations_stand_in_the_document(walked, capsys, flag):
     assert found["scored"]["label"] == "overconfident"
     names = {row["explanation"] for row in found["rows"]}
     assert names >= {"alignment", "timestamp jitter", "all at once"}
-    assert [each["name"] for each in why["causes"]["found"]] == ["too tight throughout"]
+    assert "drift" in [each["name"] for each in why["causes"]["found"]]
 
 
 def test_a_continuous_reference_meets_every_scan(walked, capsys):

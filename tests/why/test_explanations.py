@@ -19,8 +19,8 @@ from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.track import ParticleTrack, Track
 from smfeval.why.explanations import (
-    Explanation,
     Need,
+    OtherExplanation,
     closing_sentence,
     other_explanations,
     verdict_row,
@@ -190,14 +190,14 @@ def test_an_explanation_that_only_takes_evidence_away_ends_nothing(by):
 
 
 def test_half_of_what_is_sure_is_a_part():
-    assert Explanation("alignment", "se3", SCORED, verdict(at_least=4.0)).outcome == "in part"
-    assert Explanation("alignment", "se3", SCORED, verdict(at_least=4.1)).outcome == "no"
+    assert OtherExplanation("alignment", "se3", SCORED, verdict(at_least=4.0)).outcome == "in part"
+    assert OtherExplanation("alignment", "se3", SCORED, verdict(at_least=4.1)).outcome == "no"
 
 
 def test_the_sentence_names_what_ends_the_verdict_before_all_at_once():
     gauge, together = (
-        Explanation("alignment", "se3", SCORED, OPEN),
-        Explanation("all at once", "x", SCORED, OPEN),
+        OtherExplanation("alignment", "se3", SCORED, OPEN),
+        OtherExplanation("all at once", "x", SCORED, OPEN),
     )
     failed = replace(gauge, verdict=SCORED)
     assert closing_sentence(SCORED, [gauge, together]).endswith(

@@ -88,7 +88,8 @@ class Parser(argparse.ArgumentParser):
             text.end_section()
         text.add_text(self.epilog)
         examples = "".join(f"  {line}\n" for line in self.examples)
-        flags = [each for each in self._actions if each.option_strings]
+        named = (each for each in self._actions if each.option_strings)
+        flags = [each for each in named if each.help != argparse.SUPPRESS]
         more = f"\n--help-all shows all {len(flags)} options\n" if self.shown and not every else ""
         return f"{self.description}\n\n{examples}\n{text.format_help()}{more}"
 

@@ -11,7 +11,7 @@ from smfeval.summarise.number import Number
 from smfeval.why.diagnoses import Diagnoses
 from smfeval.why.diagnoses.tables import Bias, RotationTables
 from smfeval.why.diagnoses.tails import Tail
-from smfeval.why.explanations import Explanation, Explanations
+from smfeval.why.explanations import Explanations, OtherExplanation
 from smfeval.why.reasons import Reasons
 
 CAUSES_TITLE = "where the errors come from"
@@ -46,16 +46,16 @@ def explanations_section(found: Explanations, *, verbose: bool = False) -> Repor
     return ReportSection(table=table, notes=tuple(lines), indent=0)
 
 
-def most_telling(rows: Iterable[Explanation]) -> list[Explanation]:
+def most_telling(rows: Iterable[OtherExplanation]) -> list[OtherExplanation]:
     """Of each name the first that explains the verdict, else the last: it assumes most."""
-    best: dict[str, Explanation] = {}
+    best: dict[str, OtherExplanation] = {}
     for row in rows:
         if row.name not in best or best[row.name].outcome != "explains it":
             best[row.name] = row
     return list(best.values())
 
 
-def explanation_cells(rows: Sequence[Explanation]) -> list[tuple[str, ...]]:
+def explanation_cells(rows: Sequence[OtherExplanation]) -> list[tuple[str, ...]]:
     """The verdict of each space as scored, and below it what explanations leave of it."""
     cells: list[tuple[str, ...]] = []
     space, name = None, ""

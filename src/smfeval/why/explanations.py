@@ -80,7 +80,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class OtherExplanation:
     """Something else that could explain a verdict, assumed; and the verdict that this leaves.
 
     Attributes
@@ -144,7 +144,7 @@ class Explanations:
     """Other explanations of the verdicts of position and rotation, where they are overconfident."""
 
     scored: Verdict  # of the position
-    rows: tuple[Explanation, ...]
+    rows: tuple[OtherExplanation, ...]
     sentence: str
     notes: tuple[str, ...] = ()
 
@@ -167,19 +167,19 @@ def other_explanations(evaluation: Evaluation) -> Explanations:
         return Explanations(evaluation.verdict, (), NO_BELIEF)
     scored, exact = evaluation.verdict, bool(evaluation.options.exact)
     opened = _evaluate_again(evaluation, exact=()) if exact else evaluation
-    rows: list[Explanation] = []
+    rows: list[OtherExplanation] = []
     if scored.label == "overconfident":
         rows += _position_rows(evaluation, opened)
     turned = None if evaluation.rotation is None else evaluation.rotation.verdict
     if turned is not None and turned.label == "overconfident":
         rows.append(_extrinsic_and_offset(turned, _verdict_of(opened, "rotation")))
         needed = _needed_noise(turned, "rad")
-        rows.append(Explanation("reference noise", "", turned, needed=needed))
+        rows.append(OtherExplanation("reference noise", "", turned, needed=needed))
     notes = (FITTED_NOTE,) if rows and not exact else ()
     return Explanations(scored, tuple(rows), closing_sentence(scored, rows), notes)
 
 
-def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[Explanation]:
+def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[OtherExplanation]:
     """Position alone; `opened` is the evaluation with any extrinsic and time offset."""
     scored = evaluation.verdict
     assert evaluation.judged is not None
@@ -217,18 +217,20 @@ def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator
 
 def verdict_row(
     name: ExplanationName, assumed: str, scored: Verdict, found: Verdict | str, **more: Any
-) -> Explanation:
+) -> OtherExplanation:
     """A row of what was found, or of the reason why it cannot be asked.
 
     A verdict that only lost the evidence that it rested on explains nothing.
     """
     if isinstance(found, str):
-        return Explanation(name, assumed, scored, reason=found, **more)
+        return OtherExplanation(name, assumed, scored, reason=found, **more)
     facts = found.facts
     lost = {"averaging": facts.second is None, "relative motion": not facts.rows}
     if found.label == "overconfident" or found.reason == "no errors" or not lost.get(scored.by):
-        return Explanation(name, assumed, scored, found, **more)
-    return Explanation(name, assumed, scored, reason=f"no evidence by {scored.by} is left", **more)
+        return OtherExplanation(name, assumed, scored, found, **more)
+    return OtherExplanation(
+        name, assumed, scored, reason=f"no evidence by {scored.by} is left", **more
+    )
 
 
 def _evaluate_again(evaluation: Evaluation, **changes: Any) -> Evaluation | str:
@@ -266,7 +268,7 @@ def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) 
         return str(error)
 
 
-def _extrinsic_and_offset(scored: Verdict, found: Verdict | str) -> Explanation:
+def _extrinsic_and_offset(scored: Verdict, found: Verdict | str) -> OtherExplanation:
     """Any extrinsic and time offset: what every verdict allows, unless they are known exactly."""
     fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
     return verdict_row("extrinsic and time offset", f"any{fitted}", scored, found)
@@ -282,7 +284,7 @@ def stamp_jitter(jitter_s: float) -> Noise:
     return noise
 
 
-def _timestamp_jitter(evaluation: Evaluation) -> Explanation:
+def _timestamp_jitter(evaluation: Evaluation) -> OtherExplanation:
     """Stamps by software, and the jitter that would end the verdict."""
     assumed = f"{words.duration(SOFTWARE_S)} (stamps by software)"
     found = _under_noise(evaluation, stamp_jitter(SOFTWARE_S))
@@ -302,7 +304,7 @@ def _needed_noise(scored: Verdict, unit: Unit) -> Need | None:
     return None if scored.lost else Need(scored.reference_sigma, unit)
 
 
-def closing_sentence(scored: Verdict, rows: Sequence[Explanation]) -> str:
+def closing_sentence(scored: Verdict, rows: Sequence[OtherExplanation]) -> str:
     """What the rows amount to, for the position and then for the rotation."""
     of_position = [row for row in rows if row.scored.facts.space == "position"]
     of_rotation = [row for row in rows if row.scored.facts.space == "rotation"]
@@ -323,7 +325,7 @@ def closing_sentence(scored: Verdict, rows: Sequence[Explanation]) -> str:
     return "; ".join([outcome, *_need_sentences(of_position), *turned])
 
 
-def _need_sentences(rows: Iterable[Explanation]) -> list[str]:
+def _need_sentences(rows: Iterable[OtherExplanation]) -> list[str]:
     """How much of one alone would end the verdict; the reference's beside what references have."""
     sentences = []
     for row in rows:
