@@ -1,6 +1,6 @@
 """Run the blocks of the pages and write the outputs that they show: `python docs/refresh.py`.
 
-Outputs are folded at 80 columns, so that no block of the site scrolls sideways.
+Outputs are folded at 100 columns, as wide as reports are.
 
     python docs/refresh.py [PAGE.md ...]
 

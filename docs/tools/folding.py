@@ -1,4 +1,4 @@
-"""Outputs as a terminal of 80 columns has them: long lines go on below where their text begins."""
+"""Outputs as a terminal of 100 columns has them: long lines go on below where their text begins."""
 
 import re
 import textwrap
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.blocks import blocks_of, commands_of
 
-COLUMNS = 80
+COLUMNS = 100  # as wide as reports are
 CELLS = re.compile(r"(?<=\S) {2,}(?=\S)")  # what separates a label from its text, or cells
 MOST_LABEL = 24  # letters before the text of a line; more are cells of a table
 

@@ -18,15 +18,17 @@ from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
+from smfeval.judge.decide import Facts, decide
 from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.studies.sweep import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.why.causes import DIAGNOSES, ONE_TRACK
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
 
 from tools.blocks import blocks_of, files_of, pages  # noqa: E402
-from tools.folding import fold, fold_page  # noqa: E402
+from tools.folding import COLUMNS, fold, fold_page  # noqa: E402
 from tools.made import remade  # noqa: E402
 from tools.material import lay_out  # noqa: E402
 from tools.running import CHECKS, UNCHECKED, Session  # noqa: E402
@@ -35,14 +37,12 @@ from tools.way import PICTURE, picture  # noqa: E402
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
 LONG = (
-    "alibis.md",
     "figures.md",
     "howto/calibrate.md",
     "howto/lab.md",
     "howto/slurm.md",
     "howto/studies.md",
     "howto/sweeps.md",
-    "page.md",
 )  # several seconds each
 NAMED = {str(page.relative_to(DOCS)): page for page in pages(DOCS)}
 
@@ -86,7 +86,7 @@ def test_outputs_are_as_wide_as_a_terminal(name):
 def test_a_long_line_goes_on_below_its_text_and_a_table_stays():
     long = "  note     " + "word " * 20 + "end"
     first, second = fold(long).split("\n")
-    assert len(first) <= 80
+    assert len(first) <= COLUMNS
     assert second.startswith(" " * 11 + "word")
     table = "a  b  c" + "  cell" * 20
     assert fold(table) == table
@@ -161,7 +161,7 @@ def test_every_doubt_has_a_row():
 
 
 def test_every_diagnosis_has_a_row():
-    rows = ", ".join(re.findall(r"^\| (.+?) \|", NAMED["diagnoses.md"].read_text(), re.M))
+    rows = ", ".join(re.findall(r"^\| (.+?) \|", NAMED["why.md"].read_text(), re.M))
     assert all(name.removeprefix("tight while ") in rows for name in DIAGNOSES)
 
 
@@ -171,6 +171,16 @@ def test_every_figure_is_shown():
     page = NAMED["figures.md"].read_text()
     shown = re.findall(r"^### (\w+)\n\n.+?\n\n!\[\w+\]\(figures/(\w+)\.svg\)", page, re.M | re.S)
     assert sorted(shown) == sorted((name, name) for name in FIGURES)
+
+
+def test_every_number_is_in_the_table_of_numbers():
+    in_one_space = {row.quantity or name.removesuffix("_all") for name, row in NUMBERS.items()}
+    assert in_one_space <= words_of("numbers.md")
+
+
+def test_every_field_of_a_verdict_is_explained():
+    verdict = decide(Facts("position", scans=0, k=None)).to_dict()
+    assert set(verdict) <= words_of("numbers.md")
 
 
 def test_every_public_name_is_documented():
