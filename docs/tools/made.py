@@ -1,12 +1,12 @@
-"""Parts of pages that are made from the code: between `<!-- made: preset amcl -->` and its end."""
+"""Parts of pages that are made from the code: between `<!-- made: presets -->` and its end."""
 
 import re
 from collections.abc import Callable
 
 from smfeval.cli.conditions import COUNTS
-from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.presets import PRESETS
+from smfeval.schema import GAUGE_ALIGNMENTS
 from smfeval.summarise.numbers import NUMBERS
 
 PART = re.compile(
@@ -24,23 +24,23 @@ def remade(text: str) -> str:
     )
 
 
-def preset(name: str) -> str:
-    """What `--from NAME` assumes, as a table."""
-    known = PRESETS[name]
-    rows = {
-        "covariance": CONVENTIONS[known.convention].words,
-        "block order": f"state {known.state_order}, message {known.message_order}",
-        "late by": ""
-        if known.lag == 0
-        else f"{known.lag} scan: each message has the covariance of the scan before",
-        "body": known.body or "as the message says",
-        "gauge": known.gauge or "depends on what is fused; name it with `--gauge`",
-        "topics": ", ".join(f"`{topic}`" for topic in known.topics),
-        "why": known.reason,
-        "caution": known.caution or "",
-        "read in": known.read_in,
-    }
-    return _table((f"`--from {name}`", ""), [(key, value) for key, value in rows.items() if value])
+def presets() -> str:
+    """What `--from NAME` assumes, a row for each estimator."""
+    rows = [
+        (
+            f"`{known.name}`",
+            ", ".join(f"`{topic}`" for topic in known.topics),
+            f"`{known.convention}`",
+            known.message_order.removesuffix("-first")
+            + (f", {known.lag} scan late" if known.lag else ""),
+            known.body or "",
+            GAUGE_ALIGNMENTS[known.gauge] if known.gauge else "name it: `--align`",
+            known.caution or "",
+        )
+        for known in PRESETS.values()
+    ]
+    head = ("`--from`", "topics", "convention", "first in message", "body", "alignment", "caution")
+    return _table(head, rows)
 
 
 def formats() -> str:
@@ -85,7 +85,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 MAKERS: dict[str, Callable[..., str]] = {
-    "preset": preset,
+    "presets": presets,
     "formats": formats,
     "conditions": conditions,
 }

@@ -91,19 +91,19 @@ def dataset(folder: Path, tracks: int = 8) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """A knob at four values: one estimator claims more and stays as it is, one improves with it."""
+    """A knob at four values: one estimator reports less and errs as before, one improves."""
     for number in range(3):
         rng = np.random.default_rng(300 + number)
         reference, _ = simulate_walk(rng=rng)
         truth = reference[:SCANS]
-        _write(truth, folder / "data" / "truth" / f"walk_{number}.tum")
+        _write(truth, folder / "sweep" / "truth" / f"walk_{number}.tum")
         for sigma in (0.5, 1, 2, 4):
             belief = honest_estimate(reference, rng=rng)[:SCANS]
             error = belief.position - truth.position
-            claimed = belief.with_arrays({"covariance": sigma**2 * belief.covariance})
-            better = claimed.with_arrays({"position": truth.position + sigma * error})
-            for name, track in (("claims", claimed), ("improves", better)):
-                _write(track, folder / "runs" / name / f"walk_{number}" / f"{sigma}.square")
+            reported = belief.with_arrays({"covariance": sigma**2 * belief.covariance})
+            better = reported.with_arrays({"position": truth.position + sigma * error})
+            for name, track in (("shrinks", reported), ("improves", better)):
+                _write(track, folder / "sweep" / name / f"walk_{number}" / f"{sigma}.square")
 
 
 def study_results(folder: Path) -> None:

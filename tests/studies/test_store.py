@@ -121,8 +121,8 @@ def test_plain_polars_reads_the_folder(tmp_path):
     assert frame["estimator"].unique().sort().to_list() == ["honest", "tight"]
 
 
-def test_the_query_of_the_page_on_scale_runs(tmp_path, monkeypatch):
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "scale.md").read_text()
+def test_the_query_of_the_page_on_studies_runs(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "studies.md").read_text()
     query = page.split("```sql\n")[1].split("```")[0]
     plan = quick(tmp_path, tracks=2, scans=30)
     run_tasks(plan, tasks_of(plan), workers=1)

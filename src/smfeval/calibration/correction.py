@@ -31,7 +31,7 @@ STAMP_TOLERANCE_NS = 5_000_000  # between a scan and its row of telemetry
 
 @dataclass(frozen=True)
 class MeasurementNoise:
-    """R of a filter, and what a sweep of it does to the NEES (`docs/howto/sweeps.md`)."""
+    """R of a filter, and what a sweep of it does to the NEES (`docs/howto/studies.md`)."""
 
     parameter: str
     value: float  # as published, m^2
