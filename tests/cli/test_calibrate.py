@@ -104,7 +104,7 @@ def test_a_factor_may_follow_telemetry(capsys, tmp_path):
         (("walk_?/none*.square", *REF), "no file has such a name"),
         (("walk_*/lio.square", "--ref", "a.tum", "b.tum"), "--ref names 2 files for 4 estimates"),
         (("walk_*/lio.square", *REF, "--conformal", "0.9"), "need 9 tracks or more; there are 4"),
-        (("walk_*/lio.square", *REF, "--save", "c.txt"), "a correction is written to .json"),
+        (("walk_*/lio.square", *REF, "--save", "c.txt"), "c.txt: the name is to end in .json"),
         (("walk_*/lio.square", *REF, "--follow", "n"), "--telemetry and --follow need each other"),
         (("walk_*/lio.square", *REF, "--model", "scal"), "'scale' may be meant"),
     ],

@@ -70,8 +70,8 @@ def test_a_page_of_several_checked_files_is_refused(capsys, here):
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (("--save-plot", "out.jpg"), "figures are written as .pdf, .png, .svg"),
-        (("--html", "out.pdf"), "a page is written as .html"),
+        (("--save-plot", "out.jpg"), "out.jpg: the name is to end in .pdf, .png, .svg"),
+        (("--html", "out.pdf"), "out.pdf: the name is to end in .html"),
         (("--save-plot", "nowhere/out.pdf"), "there is no folder nowhere"),
         (("--html", "taken.html"), "the file exists; --force overwrites it"),
         (("--plot",), "no window can be opened here"),

@@ -102,13 +102,17 @@ def test_a_study_has_a_case_for_each_run_and_each_condition(folder, capsys):
 
 def test_files_pass_the_gate_of_outputs(folder, capsys):
     for verb in (SCORE, ("study", "study.toml", *HERE)):
-        assert "--junit writes .xml files" in refused(capsys, *verb, "--junit", "a.txt")
-        assert "--badge writes .svg files" in refused(capsys, *verb, "--badge", "a.png")
+        assert "--junit: a.txt: the name is to end in .xml" in refused(
+            capsys, *verb, "--junit", "a.txt"
+        )
+        assert "--badge: a.png: the name is to end in .svg" in refused(
+            capsys, *verb, "--badge", "a.png"
+        )
         Path("ci.svg").write_text("mine")
         assert "--force overwrites it" in refused(capsys, *verb, "--badge", "ci.svg")
         assert Path("ci.svg").read_text() == "mine"
     said = refused(capsys, "study", "study.toml", "--part", "1/2", "--junit", "ci.xml")
-    assert "--junit means nothing with --part" in said
+    assert "--save means nothing with --part" in said
     assert not (folder / "study_results").exists()
 
 

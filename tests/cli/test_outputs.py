@@ -12,6 +12,7 @@ from smfeval.cli.outputs import check_outputs
 from smfeval.errors import OptionError
 from smfeval.io import write
 from smfeval.io.atomic import writing
+from smfeval.show.figures.table import FIGURES
 from support.beliefs import gaussian, poses, with_cross
 from support.commands import refused, run
 from support.study_plans import made_study
@@ -77,7 +78,7 @@ def test_a_limit_beyond_all_numbers_is_refused(verb, limit, folder, capsys):
 def test_two_outputs_to_one_path_are_refused(folder, capsys):
     (folder / "link").symlink_to(folder, target_is_directory=True)
     words = [*SCORE, "--save-evo", "x.zip", "--html", "x.html", "--per-scan"]
-    assert "end the name so" in refused(capsys, *words, "x.html")
+    assert "x.html: the name is to end in .parquet" in refused(capsys, *words, "x.html")
     for second in ("x.pdf", "./x.pdf", "link/x.pdf"):
         with pytest.raises(OptionError, match="two outputs of this command"):
             check_outputs([Path("x.pdf"), Path(second)], force=False)
@@ -197,3 +198,62 @@ def test_nan_passes_no_gate_of_a_study(monkeypatch):
     outcome = conditions.check_conditions(None, [conditions.study_condition("k>2")])
     assert outcome.untestable == ("k > 2: k of all, bold is not a number",)
     assert outcome.violations == ()
+
+
+SAVED = {  # ending of `--save`: the older command line, None where there was none
+    ".html": "--html",
+    ".pdf": "--save-plot",
+    ".parquet": "--per-scan",
+    ".zip": "--save-evo",
+    ".xml": "--junit",
+    ".badge.svg": "--badge",
+    ".json": None,
+    ".csv": None,
+    ".tex": None,
+    ".md": None,
+}
+
+
+def test_the_ending_says_what_is_saved(folder, capsys, monkeypatch):
+    few = {name: FIGURES[name] for name in ("nees",)}
+    monkeypatch.setattr("smfeval.show.figures.gallery.FIGURES", few)
+    saving = [word for ending in SAVED for word in ("--save", f"new{ending}")]
+    done = run(capsys, *SCORE, "--json", *saving)
+    assert done.code == 0
+    assert Path("new.json").read_text() == done.out
+    assert Path("new.csv").read_text().startswith("estimate,")
+    assert "\\toprule" in Path("new.tex").read_text()
+    assert Path("new.md").read_text().startswith("| estimate |")
+    older = [word for ending, flag in SAVED.items() if flag for word in (flag, f"old{ending}")]
+    assert run(capsys, *SCORE, "-q", *older).code == 0
+    for ending in (".parquet", ".xml", ".badge.svg"):
+        assert Path(f"old{ending}").read_bytes() == Path(f"new{ending}").read_bytes()
+    assert "<svg" in Path("new.badge.svg").read_text()
+    assert all(Path(f"old{ending}").is_file() for ending in (".html", ".pdf", ".zip"))
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        (SCORE, ".html, .htm, .pdf, .png, .svg, .json, .csv, .tex, .md, .parquet"),
+        (("pair", "a.square", "b.square"), ".html, .htm, .pdf, .png, .svg, .json, .csv"),
+        (("check", "a.square"), ".html, .htm, .pdf, .png, .svg, .json"),
+        (("calibrate", "a.square", "--ref", "ref.tum"), ".json, .yaml, .csv, .tex, .md"),
+        (("nis", "i.csv"), ".json"),
+    ],
+)
+def test_an_unknown_ending_is_refused_with_those_that_are_known(words, ends, folder, capsys):
+    assert f"--save: x.docx: the name is to end in {ends}" in refused(
+        capsys, *words, "--save", "x.docx"
+    )
+
+
+def test_other_verbs_save_their_documents_and_tables(folder, capsys):
+    saving = ("--save", "p.json", "--save", "p.csv", "--save", "p.tex")
+    shown = run(capsys, "pair", "a.square", "b.square", "--json", *saving)
+    assert Path("p.json").read_text() == shown.out
+    assert Path("p.csv").read_text().count("\n") == 2
+    shown = run(capsys, "check", "a.square", "--json", "--save", "c.json")
+    assert Path("c.json").read_text() == shown.out
+    shown = run(capsys, "table", "p.json", "--format", "csv", "--save", "t.csv")
+    assert Path("t.csv").read_text() == shown.out

@@ -182,7 +182,7 @@ def test_the_gate(walked, capsys):
         (["--fail-if", "k>1e"], "is no condition"),
         (["--beta", "2"], "beta must be between 0 and 2 (0.001 to 1.999), not 2"),
         (["--seed", "-1"], "a seed is a whole number from 0 on"),
-        (["--per-scan", "out.csv"], "end the name so"),
+        (["--per-scan", "out.csv"], "out.csv: the name is to end in .parquet"),
         (["--save-evo", "nowhere/out.zip"], "there is no folder nowhere"),
         (["--beta", "0"], "beta must be between 0 and 2"),
         (["--axes", "xyw"], "axes 'xyw': write some of x, y and z"),

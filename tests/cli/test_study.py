@@ -239,7 +239,7 @@ def test_what_is_left_aside_is_counted_by_its_reason(capsys, folder):
         (["nowhere.toml"], "nowhere.toml: there is no such file"),
         (
             ["study.toml", "--force"],
-            "--force means nothing without --init, --save-plot, --html, --junit or --badge",
+            "--force means nothing without --init or --save",
         ),
         (["study.toml", "-o", "x"], "-o means nothing without --init"),
         (["study.toml", "--init", "."], "study.toml means nothing with --init"),

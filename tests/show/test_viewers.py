@@ -183,7 +183,8 @@ def test_rerun_verifies_the_recording_and_finds_every_entity(folder, capsys):
 @pytest.mark.parametrize("flag", VIEWERS)
 def test_files_for_viewers_pass_the_gate_of_outputs(flag, folder, capsys, monkeypatch):
     suffix = VIEWERS[flag].suffix
-    assert f"--{flag} writes {suffix} files" in refused(capsys, *SCORE, f"--{flag}", "scene.txt")
+    said = refused(capsys, *SCORE, f"--{flag}", "scene.txt")
+    assert f"--{flag}: scene.txt: the name is to end in {suffix}" in said
     monkeypatch.setattr("smfeval.show.viewers.find_spec", lambda _: None)
     said = refused(capsys, *SCORE, f"--{flag}", f"scene{suffix}")
     assert f'pip install ".[{flag}]"' in said

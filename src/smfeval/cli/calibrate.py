@@ -6,20 +6,18 @@ from pathlib import Path
 
 from smfeval import words
 from smfeval.cli.flags import given_files, keywords, read_keywords
-from smfeval.cli.outputs import check_outputs
+from smfeval.cli.outputs import check_saves, show_result
 from smfeval.cli.progress import progress
+from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
 from smfeval.io import read, write
-from smfeval.io.documents import check_correction_name, read_telemetry_columns, write_correction
+from smfeval.io.documents import read_telemetry_columns, write_correction
 from smfeval.show import calibration as show
-from smfeval.show.render import json_text
 from smfeval.verbs import calibrate, files_read
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Learn a correction and prove it; returns the exit code."""
-    if chosen.save is not None:
-        check_correction_name(chosen.save)
     if bool(chosen.telemetry) != bool(chosen.follow):
         raise OptionError("--telemetry and --follow need each other")
     train, on = expand_patterns(chosen.train), expand_patterns(chosen.on)
@@ -30,8 +28,7 @@ def run(chosen: argparse.Namespace) -> int:
     corrected = _corrected_files(chosen.write, on or train)
     inputs = [*files_read(estimates, references, **given), *map(Path, tables)]
     inputs += given_files(chosen.extrinsic)
-    outputs = [*([chosen.save] if chosen.save else []), *corrected]
-    check_outputs(outputs, inputs=inputs, force=chosen.force)
+    check_saves(chosen, inputs=inputs, more=corrected)
 
     sources = list(zip(estimates, references, strict=True))
     with progress("calibrating"):
@@ -47,8 +44,8 @@ def run(chosen: argparse.Namespace) -> int:
             extrinsic=chosen.extrinsic,
             **given,
         )
-    if chosen.save is not None:
-        write_correction(result.correction, chosen.save)
+    for path in outputs_of(chosen, "correction"):
+        write_correction(result.correction, path)
     for at, file in enumerate(corrected, start=len(estimates) - len(corrected)):
         track = read(estimates[at], **read_keywords(chosen))
         if chosen.estimator is not None:
@@ -56,12 +53,12 @@ def run(chosen: argparse.Namespace) -> int:
         table = read_telemetry_columns(tables[at]) if tables else None
         write(result.correction.apply(track, table), file)
 
-    if chosen.json:
-        print(json_text(result.to_dict()), end="")
-    elif chosen.quiet:
-        print(result.sentence)
-    else:
-        print(show.report(result, verbose=chosen.verbose), end="")
+    show_result(
+        chosen,
+        result.to_dict,
+        lambda: result.sentence,
+        lambda: show.report(result, verbose=chosen.verbose),
+    )
     return 0
 
 

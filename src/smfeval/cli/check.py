@@ -7,8 +7,9 @@ from typing import Any
 
 from smfeval.cli.flags import read_keywords
 from smfeval.cli.main import error_sentence
-from smfeval.cli.outputs import check_figure_flags, draw
+from smfeval.cli.outputs import check_saves, draw, save_document, show_result
 from smfeval.cli.progress import progress
+from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import bag_contents, files_to_read
 from smfeval.show import check
@@ -21,21 +22,18 @@ def run(chosen: argparse.Namespace) -> int:
     """Check one file or several; returns the exit code, of several files the worst."""
     options = read_keywords(chosen, gauge=True)
     inputs = [file for source in chosen.files for file in files_to_read(source, **options)]
-    check_figure_flags(chosen, "track", inputs=inputs)
+    check_saves(chosen, "track", inputs=inputs)
     if len(chosen.files) > 1:
         return _check_several(chosen, options)
 
     found = _look_into(chosen.files[0], options)
-    if chosen.json:
-        print(json_text(check.document(found)), end="")
-    elif chosen.quiet and isinstance(found, Examination):
-        print(check.last_line(found))
-    else:
-        print(check.report(found, verbose=chosen.verbose), end="")
+    text = str(check.report(found, verbose=chosen.verbose))
+    conclusion = check.last_line(found) if isinstance(found, Examination) else text.rstrip("\n")
+    show_result(chosen, lambda: check.document(found), lambda: conclusion, lambda: text)
     if isinstance(found, Examination):
         draw(chosen, "check", found, drawn=found.track)
-    elif chosen.html is not None:
-        raise OptionError(f"{chosen.html}: a page shows one track; name a topic of the bag")
+    elif outputs_of(chosen, "page"):
+        raise OptionError(f"{chosen.save[0].path}: a page shows one track; name a topic of the bag")
     return _strict_exit_code([found]) if chosen.strict else 0
 
 
@@ -50,7 +48,7 @@ def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
 
 def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
     """A short block for each file; one that cannot be read has the sentence that says why."""
-    if chosen.plot or chosen.save_plot is not None or chosen.html is not None:
+    if chosen.plot or outputs_of(chosen, "page", "figures"):
         raise OptionError("figures and pages are made of one file at a time; name one")
     found: list[check.Found | str] = []
     for source in chosen.files:
@@ -58,6 +56,7 @@ def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
             found.append(_look_into(source, options))
         except SmfevalError as error:
             found.append(error_sentence(error))
+    save_document(chosen, lambda: check.several_document(chosen.files, found))
     if chosen.json:
         print(json_text(check.several_document(chosen.files, found)), end="")
     else:

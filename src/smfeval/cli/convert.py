@@ -6,7 +6,7 @@ from typing import Any
 
 from smfeval.align.body import move_to_body
 from smfeval.cli.flags import given_files, read_keywords
-from smfeval.cli.outputs import check_outputs
+from smfeval.cli.outputs import check_outputs, show_result
 from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read, write
@@ -17,7 +17,6 @@ from smfeval.io.geodetic import is_of_fixes
 from smfeval.io.header import assumed_words
 from smfeval.schema import ORDERS
 from smfeval.show import check
-from smfeval.show.render import json_text
 from smfeval.track import About, AnyTrack
 from smfeval.why.one_track import examine
 
@@ -46,12 +45,12 @@ def run(chosen: argparse.Namespace) -> int:
         )
 
     result = _summarise_conversion(track, files, chosen)
-    if chosen.json:
-        print(json_text(check.conversion_document(result)), end="")
-    elif chosen.quiet:
-        print(check.conversion_line(result))
-    else:
-        print(check.conversion_report(result, verbose=chosen.verbose), end="")
+    show_result(
+        chosen,
+        lambda: check.conversion_document(result),
+        lambda: check.conversion_line(result),
+        lambda: check.conversion_report(result, verbose=chosen.verbose),
+    )
     return 0
 
 

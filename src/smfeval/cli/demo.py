@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.cli.main import run_verb
-from smfeval.cli.outputs import check_figure_flags
+from smfeval.cli.outputs import check_saves
+from smfeval.cli.saves import FOLDER, outputs_of
 from smfeval.errors import OptionError
 from smfeval.io import write
 from smfeval.maths import so3
@@ -126,58 +127,59 @@ REFERENCE_FLAGS = ("--ref", "truth.tum")
 
 def run(chosen: argparse.Namespace) -> int:
     """Show what smfeval does, on data of its own."""
-    check_figure_flags(chosen, "evaluations", "evaluation")
-    drawing = _figure_flags(chosen)
+    check_saves(chosen, "evaluations", "evaluation")
+    saving = _save_flags(chosen)
+    chosen.folder = next(iter(outputs_of(chosen, FOLDER)), None)
     rng = np.random.default_rng(SEED)
     tracks = demo_tracks(rng=rng)
-    if chosen.save is not None:
+    if chosen.folder is not None:
         reference = tracks["truth.tum"]
         assert isinstance(reference, Track)
         tracks |= more_tracks(reference, rng=rng)
     with _output_folder(chosen, tracks) as folder, chdir(folder):
         for name, track in tracks.items():
             write(track, name)
-        code = _run_verbs(chosen, drawing)
-    if chosen.save is not None and not chosen.json:
-        print(f"in {chosen.save}: {', '.join(tracks)}")
+        code = _run_verbs(chosen, saving)
+    if chosen.folder is not None and not chosen.json:
+        print(f"in {chosen.folder}: {', '.join(tracks)}")
     return code
 
 
 @contextmanager
 def _output_folder(chosen: argparse.Namespace, tracks: dict[str, AnyTrack]) -> Iterator[Path]:
     """Where the files go: the user's folder, or one that is gone afterwards."""
-    if chosen.save is None:
+    if chosen.folder is None:
         with tempfile.TemporaryDirectory(prefix="smfeval-demo-") as name:
             yield Path(name)
         return
-    there = [name for name in tracks if (chosen.save / name).exists()]
+    there = [name for name in tracks if (chosen.folder / name).exists()]
     if there and not chosen.force:
-        raise OptionError(f"{chosen.save / there[0]}: the file exists; --force overwrites it")
+        raise OptionError(f"{chosen.folder / there[0]}: the file exists; --force overwrites it")
     try:
-        chosen.save.mkdir(parents=True, exist_ok=True)
+        chosen.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = error.strerror or error
-        raise OptionError(f"{chosen.save}: cannot be a folder ({why})") from error
-    yield chosen.save
+        raise OptionError(f"{chosen.folder}: cannot be a folder ({why})") from error
+    yield chosen.folder
 
 
-def _figure_flags(chosen: argparse.Namespace) -> list[str]:
-    """Flags of `score` for the figures, wherever it runs."""
-    files = {"--save-plot": chosen.save_plot, "--html": chosen.html}
-    words = [word for flag, path in files.items() if path for word in (flag, str(path.resolve()))]
+def _save_flags(chosen: argparse.Namespace) -> list[str]:
+    """Flags of `score` for what is to be saved, wherever it runs."""
+    files = [output.path for output in chosen.save if output.kind != FOLDER]
+    words = [word for path in files for word in ("--save", str(path.resolve()))]
     return [*words, *(["--plot"] if chosen.plot else []), *(["--force"] if chosen.force else [])]
 
 
-def _run_verbs(chosen: argparse.Namespace, drawing: list[str]) -> int:
+def _run_verbs(chosen: argparse.Namespace, saving: list[str]) -> int:
     """The verbs on the files of this folder, each shown as a user would type it."""
     if chosen.json:
         both = ("honest.square", "overconfident.square")
-        return run_verb("score", [*both, *REFERENCE_FLAGS, "--json", *drawing])
+        return run_verb("score", [*both, *REFERENCE_FLAGS, "--json", *saving])
     more = [flag for flag, on in (("-q", chosen.quiet), ("-v", chosen.verbose)) if on]
     return max(
         _echo_and_run("check", "honest.square", *more),
         _echo_and_run("score", "honest.square", *REFERENCE_FLAGS, *more),
-        _echo_and_run("score", "overconfident.square", *REFERENCE_FLAGS, *more, *drawing),
+        _echo_and_run("score", "overconfident.square", *REFERENCE_FLAGS, *more, *saving),
     )
 
 

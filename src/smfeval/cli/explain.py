@@ -2,7 +2,8 @@
 
 import argparse
 
-from smfeval.cli.flags import keywords, read_keywords
+from smfeval.cli.flags import given_files, keywords, read_keywords
+from smfeval.cli.outputs import check_saves, show_result
 from smfeval.cli.progress import progress
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options
@@ -11,7 +12,6 @@ from smfeval.explain.telemetry import update_log
 from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source
 from smfeval.show.explain import Explained, document, last_line, report
-from smfeval.show.render import json_text
 from smfeval.track import AnyTrack
 from smfeval.verbs import evaluate
 
@@ -19,6 +19,7 @@ from smfeval.verbs import evaluate
 def run(chosen: argparse.Namespace) -> int:
     """Explain the updates behind one belief; returns the exit code."""
     _refuse_ignored(chosen)
+    check_saves(chosen, inputs=given_files(chosen.belief, chosen.ref, chosen.telemetry))
     with progress("explaining"):
         evaluation = None
         if chosen.ref is not None:
@@ -36,12 +37,12 @@ def run(chosen: argparse.Namespace) -> int:
         scans = _scans(chosen, evaluation)
     found = Explained(chosen.belief, evaluation, explanation, scans, tuple(notes))
 
-    if chosen.json:
-        print(json_text(document(found)), end="")
-    elif chosen.quiet:
-        print(last_line(found))
-    else:
-        print(report(found, verbose=chosen.verbose), end="")
+    show_result(
+        chosen,
+        lambda: document(found),
+        lambda: last_line(found),
+        lambda: report(found, verbose=chosen.verbose),
+    )
     return 0
 
 

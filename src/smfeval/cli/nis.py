@@ -3,11 +3,11 @@
 import argparse
 
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
+from smfeval.cli.outputs import check_saves, show_result
 from smfeval.errors import OptionError
 from smfeval.io.innovations import read_innovations
 from smfeval.online.innovations import FALSE_ALARMS, SensorJudgement, judge_innovations
 from smfeval.show import nis
-from smfeval.show.render import json_text
 
 CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 
@@ -15,17 +15,18 @@ CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 def run(chosen: argparse.Namespace) -> int:
     """Judge the innovations of one log; returns the exit code."""
     conditions = [parse_condition(text, CONDITION_NAMES, example="k>2") for text in chosen.fail_if]
+    check_saves(chosen, inputs=[chosen.file])
     report = judge_innovations(
         read_innovations(chosen.file),
         gates=dict(map(parse_gate, chosen.gate)),
         false_alarms=FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms,
     )
-    if chosen.json:
-        print(json_text(nis.document(report)), end="")
-    elif chosen.quiet:
-        print(nis.headline(report))
-    else:
-        print(nis.report(report, verbose=chosen.verbose), end="")
+    show_result(
+        chosen,
+        lambda: nis.document(report),
+        lambda: nis.headline(report),
+        lambda: nis.report(report, verbose=chosen.verbose),
+    )
     return exit_code(
         condition.violation_by(_value(each, condition), each.sensor)
         for each in report.sensors

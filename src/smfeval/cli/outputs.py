@@ -1,7 +1,7 @@
 """Files that a command writes: one gate for all of them, passed before any work is done.
 
-Then the files that several verbs have: figures and page (`--plot`, `--save-plot`, `--html`), and
-what continuous integration shows (`--junit`, `--badge`).
+Then the files that several verbs have: figures and page, the document and its table, and what
+continuous integration shows.
 """
 
 import argparse
@@ -16,8 +16,10 @@ from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smfeval.cli.saves import FOLDER, outputs_of
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
+from smfeval.show.render import json_text
 
 if TYPE_CHECKING:
     from smfeval.show.ci import Case
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 Identity = tuple[int, int] | str  # device and inode, or where a file that is not there would be
 
-FIGURE_SUFFIXES = (".pdf", ".png", ".svg")
 NO_WINDOWS = ("agg", "pdf", "svg", "ps", "cairo", "template")  # backends of matplotlib
 # What draws the result of a verb: its page in `show.page`, its figures in `show.figures.gallery`.
 # They are slow to import, and only imported where asked for.
@@ -83,15 +84,7 @@ def _identity(path: Path) -> Identity:
     return found.st_dev, found.st_ino
 
 
-def check_endings(*given: tuple[str, Path | None, str]) -> list[Path]:
-    """The paths of those flags that were given; raises where one does not end as it should."""
-    for flag, path, suffix in given:
-        if path is not None and path.suffix.lower() != suffix:
-            raise OptionError(f"{path}: {flag} writes {suffix} files; end the name so")
-    return [path for _, path, _ in given if path is not None]
-
-
-def check_figure_flags(
+def check_saves(
     chosen: argparse.Namespace,
     *drawn_from: str,
     inputs: Iterable[str | Path] = (),
@@ -101,17 +94,13 @@ def check_figure_flags(
 
     `drawn_from` names what the verb's figures need, as in `show.figures.table`.
     """
-    if chosen.save_plot is not None and chosen.save_plot.suffix.lower() not in FIGURE_SUFFIXES:
-        kinds = ", ".join(FIGURE_SUFFIXES)
-        raise OptionError(f"{chosen.save_plot}: figures are written as {kinds}")
-    if chosen.plot:
+    if getattr(chosen, "plot", False):
         _check_display()
-    if chosen.html is not None and chosen.html.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{chosen.html}: a page is written as .html")
     chosen.inputs = tuple(inputs)
-    outputs = [*more, *(path for path in (chosen.save_plot, chosen.html) if path is not None)]
+    outputs = [*more, *(output.path for output in chosen.save if output.kind != FOLDER)]
     check_outputs(outputs, inputs=chosen.inputs, force=chosen.force)
-    check_outputs(_figures_there(chosen, drawn_from), force=chosen.force)
+    for path in outputs_of(chosen, "figures"):
+        check_outputs(_figures_there(path, drawn_from), force=chosen.force)
 
 
 def _check_display() -> None:
@@ -121,14 +110,13 @@ def _check_display() -> None:
 
     if mpl.get_backend().lower() in NO_WINDOWS:
         raise OptionError(
-            "--plot: no window can be opened here; --save-plot FILE.pdf writes the figures"
+            "--plot: no window can be opened here; --save FILE.pdf writes the figures"
         )
 
 
-def _figures_there(chosen: argparse.Namespace, drawn_from: tuple[str, ...]) -> list[Path]:
+def _figures_there(path: Path, drawn_from: tuple[str, ...]) -> list[Path]:
     """Files that are there and have the name of a figure that the verb would write."""
-    path = chosen.save_plot
-    if path is None or path.suffix.lower() == ".pdf":
+    if path.suffix.lower() == ".pdf":
         return []
     there = sorted(path.parent.glob(f"{escape(path.stem)}_*{escape(path.suffix)}"))
     if not there:
@@ -146,29 +134,56 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
     Figures are of `drawn` where they are of a part of the result.
     """
     page, gallery_name = DRAWN[verb]
-    if chosen.html is not None:
+    for path in outputs_of(chosen, "page"):
         make = getattr(import_module("smfeval.show.page"), page)
-        command = command_line(verb, chosen.arguments)
-        write_page(chosen.html, make(result, command=command))
-    if chosen.save_plot is None and not chosen.plot:
+        write_page(path, make(result, command=command_line(verb, chosen.arguments)))
+    targets = outputs_of(chosen, "figures")
+    if not targets and not chosen.plot:
         return
 
     gallery = getattr(import_module("smfeval.show.figures.gallery"), gallery_name)
     subject = result if drawn is None else drawn
-    if chosen.save_plot is not None:
+    if targets:
         from smfeval.show.figures import figure_paths, save  # noqa: PLC0415
 
         figures: Gallery = gallery(subject)
-        targets = figure_paths(figures.figures, chosen.save_plot)
-        check_outputs(targets, inputs=chosen.inputs, force=chosen.force)
-        made = save(figures.figures, chosen.save_plot)
         _print_notes(figures)
-        print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
+        for target in targets:
+            made = figure_paths(figures.figures, target)
+            check_outputs(made, inputs=chosen.inputs, force=chosen.force)
+            made = save(figures.figures, target)
+            print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
     if chosen.plot:
         from matplotlib import pyplot  # noqa: PLC0415  slow to import
 
         _print_notes(gallery(subject, make=pyplot.figure))
         pyplot.show()
+
+
+def show_result(
+    chosen: argparse.Namespace,
+    document: Callable[[], dict[str, Any]],
+    conclusion: Callable[[], object],
+    report: Callable[[], object],
+) -> None:
+    """Save the document, and print it (`--json`), what is concluded (`-q`) or the report."""
+    save_document(chosen, document)
+    if chosen.json:
+        print(json_text(document()), end="")
+    elif chosen.quiet:
+        print(conclusion())
+    else:
+        print(report(), end="")
+
+
+def save_document(chosen: argparse.Namespace, document: Callable[[], dict[str, Any]]) -> None:
+    """Write the JSON document of a result, and its table, as asked for."""
+    for path in outputs_of(chosen, "document"):
+        write_text(path, json_text(document()))
+    for path in outputs_of(chosen, "table"):
+        from smfeval.show.results_table import table_of, table_text  # noqa: PLC0415
+
+        write_text(path, table_text(table_of([("", document())]), path.suffix.lower()))
 
 
 def _print_notes(gallery: "Gallery") -> None:
@@ -186,12 +201,7 @@ def command_line(verb: str, arguments: list[str]) -> str:
 
 def write_page(path: Path, page: str) -> None:
     """A page to a file that appears whole or not at all."""
-    _write(path, page, f"page in {path}")
-
-
-def integration_files(chosen: argparse.Namespace) -> list[Path]:
-    """The files for continuous integration that were asked for."""
-    return check_endings(("--junit", chosen.junit, ".xml"), ("--badge", chosen.badge, ".svg"))
+    write_text(path, page, f"page in {path}")
 
 
 def write_integration(
@@ -200,13 +210,14 @@ def write_integration(
     """Write the files for continuous integration that were asked for."""
     from smfeval.show.ci import junit  # noqa: PLC0415  only where asked for
 
-    if chosen.junit is not None:
-        _write(chosen.junit, junit(suite, cases), f"{chosen.junit} written")
-    if chosen.badge is not None:
-        _write(chosen.badge, badge(), f"{chosen.badge} written")
+    for path in outputs_of(chosen, "junit"):
+        write_text(path, junit(suite, cases))
+    for path in outputs_of(chosen, "badge"):
+        write_text(path, badge())
 
 
-def _write(path: Path, text: str, note: str) -> None:
+def write_text(path: Path, text: str, note: str = "") -> None:
+    """A text to a file that appears whole or not at all; stderr says so."""
     with writing(path) as stream:
         stream.write(text.encode())
-    print(f"smfeval: {note}", file=sys.stderr)
+    print(f"smfeval: {note or f'{path} written'}", file=sys.stderr)

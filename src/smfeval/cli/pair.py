@@ -5,12 +5,11 @@ from pathlib import Path
 
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
 from smfeval.cli.flags import given_files, keywords
-from smfeval.cli.outputs import check_figure_flags, draw
+from smfeval.cli.outputs import check_saves, draw, show_result
 from smfeval.cli.progress import progress
 from smfeval.compare import Pair
 from smfeval.errors import OptionError
 from smfeval.show import pairs
-from smfeval.show.render import json_text
 from smfeval.verbs import files_read, pair
 
 CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
@@ -27,7 +26,7 @@ def run(chosen: argparse.Namespace) -> int:
     given, references = keywords(chosen, "pair"), [] if chosen.ref is None else [chosen.ref]
     inputs = files_read(chosen.tracks, references, verb="pair", **given)
     inputs += given_files(*extrinsics.values())
-    check_figure_flags(chosen, "comparison", "pairs", inputs=inputs)
+    check_saves(chosen, "comparison", "pairs", inputs=inputs)
 
     with progress("comparing"):
         comparison = pair(
@@ -37,12 +36,12 @@ def run(chosen: argparse.Namespace) -> int:
             **given,
         )
 
-    if chosen.json:
-        print(json_text(pairs.document(comparison)), end="")
-    elif chosen.quiet:
-        print("\n".join(pairs.last_lines(comparison)))
-    else:
-        print(pairs.report(comparison, verbose=chosen.verbose), end="")
+    show_result(
+        chosen,
+        lambda: pairs.document(comparison),
+        lambda: "\n".join(pairs.last_lines(comparison)),
+        lambda: pairs.report(comparison, verbose=chosen.verbose),
+    )
     draw(chosen, "pair", comparison)
     return exit_code(
         condition.violation_by(_value(each, condition), f"{each.a} and {each.b}")

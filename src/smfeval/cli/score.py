@@ -3,17 +3,18 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from smfeval.cli.conditions import Condition, exit_code, score_condition
 from smfeval.cli.flags import given_files, keywords
 from smfeval.cli.outputs import (
-    check_endings,
-    check_figure_flags,
+    check_saves,
     draw,
-    integration_files,
+    save_document,
     write_integration,
 )
 from smfeval.cli.progress import progress
+from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.evaluation.result import SCHEMA
@@ -32,7 +33,7 @@ def run(chosen: argparse.Namespace) -> int:
     _refuse_contradictions(chosen)
     inputs = files_read(chosen.estimates, [chosen.ref], **keywords(chosen))
     inputs += given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
-    check_figure_flags(chosen, "evaluations", "evaluation", inputs=inputs, more=_targets(chosen))
+    check_saves(chosen, "evaluations", "evaluation", inputs=inputs, more=_second_files(chosen))
 
     with progress("scoring"):
         evaluations = evaluate_all(
@@ -48,11 +49,14 @@ def run(chosen: argparse.Namespace) -> int:
         _refuse_ignored(chosen, evaluations)
         findings = [Findings(each, each.why() if chosen.why else None) for each in evaluations]
 
+    documents = [each.to_dict() for each in findings] if chosen.json or chosen.save else []
+    document = documents[0] if len(documents) == 1 else {"schema": SCHEMA, "results": documents}
     held = [(each, one, one.violation(each)) for each in evaluations for one in conditions]
     _save(evaluations, chosen)
-    _print(findings, chosen)
+    save_document(chosen, lambda: document)
+    _print(findings, document, chosen)
     draw(chosen, "score", findings, drawn=evaluations)
-    if integration_files(chosen):
+    if outputs_of(chosen, "junit", "badge"):
         _integrate(evaluations, held, chosen)
     return exit_code(sentence for _, _, sentence in held)
 
@@ -67,14 +71,13 @@ def _refuse_contradictions(chosen: argparse.Namespace) -> None:
         raise OptionError("--telemetry means nothing without --calibration")
     if chosen.telemetry is not None and len(chosen.estimates) > 1:
         raise OptionError("--telemetry is of one estimate; score them one at a time")
-    if chosen.save_evo is not None and len(chosen.estimates) > 1:
-        raise OptionError("--save-evo takes one estimate at a time")
+    if outputs_of(chosen, "evo") and len(chosen.estimates) > 1:
+        raise OptionError("a .zip for evo is of one estimate; score them one at a time")
 
 
 def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Options:
     """Options that compute what the short report shows, where nothing more is asked for."""
-    flags = ("verbose", "json", "html", "plot", "save_plot", "per_scan", "save_evo")
-    more = any(getattr(chosen, flag) for flag in flags)
+    more = chosen.verbose or chosen.json or chosen.plot or chosen.save
     known = {each.name for each in conditions} <= {*SHOWN_NUMBERS}
     return Options(numbers=SHOWN_NUMBERS if known and not more else None)
 
@@ -91,40 +94,32 @@ def _refuse_ignored(chosen: argparse.Namespace, evaluations: list[Evaluation]) -
             raise OptionError(f"{flag} is about particles; no estimate here has any")
 
 
-def _targets(chosen: argparse.Namespace) -> list[Path]:
-    """The result files, beside figures and page."""
-    per_scan = check_endings(("--per-scan", chosen.per_scan, ".parquet"))
-    evo = check_endings(("--save-evo", chosen.save_evo, ".zip"))
-    if evo:
-        from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
+def _second_files(chosen: argparse.Namespace) -> list[Path]:
+    """Files beside those of `--save`; raises where the package for a scene is not there."""
+    for name in VIEWERS:
+        if outputs_of(chosen, name):
+            from smfeval.show.viewers import check_viewer  # noqa: PLC0415  only where asked for
 
-        evo = evo_files(chosen.save_evo)
-    scenes = _scene_files(chosen)
-    if scenes:
-        from smfeval.show.viewers import check_viewer  # noqa: PLC0415  only where asked for
+            check_viewer(name)
+    evo = outputs_of(chosen, "evo")
+    if not evo:
+        return []
+    from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
-        for name, path in scenes.items():
-            check_viewer(name, path)
-    return [*per_scan, *evo, *scenes.values(), *integration_files(chosen)]
-
-
-def _scene_files(chosen: argparse.Namespace) -> dict[str, Path]:
-    """Files for viewers that the user asked for, by viewer."""
-    return {name: path for name in VIEWERS if (path := getattr(chosen, name)) is not None}
+    return [file for path in evo for file in evo_files(path) if file != path]
 
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     """The numbers of scans, the file for evo, and the scenes for viewers."""
-    if chosen.per_scan is not None:
+    for path in outputs_of(chosen, "scans"):
         from smfeval.io.results import write_per_scan  # noqa: PLC0415  polars is slow to import
 
-        write_per_scan(evaluations, chosen.per_scan)
-    if chosen.save_evo is not None:
+        write_per_scan(evaluations, path)
+    for path in outputs_of(chosen, "evo"):
         from smfeval.io.results import write_evo_results  # noqa: PLC0415
 
-        write_evo_results(evaluations[0], chosen.save_evo)
-    files = _scene_files(chosen)
-    if not files:
+        write_evo_results(evaluations[0], path)
+    if not outputs_of(chosen, *VIEWERS):
         return
     from smfeval.show import viewers  # noqa: PLC0415  only where asked for
     from smfeval.show.viewers.scene import scene_of  # noqa: PLC0415
@@ -132,17 +127,16 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     scene = scene_of(evaluations)
     for note in scene.notes:
         print(f"smfeval: {note}", file=sys.stderr)
-    for name, path in files.items():
-        with progress("writing"):
-            viewers.VIEWERS[name].write(scene, path)
-        print(f"smfeval: scene in {path}", file=sys.stderr)
+    for name in VIEWERS:
+        for path in outputs_of(chosen, name):
+            with progress("writing"):
+                viewers.VIEWERS[name].write(scene, path)
+            print(f"smfeval: scene in {path}", file=sys.stderr)
 
 
-def _print(findings: list[Findings], chosen: argparse.Namespace) -> None:
+def _print(findings: list[Findings], document: dict[str, Any], chosen: argparse.Namespace) -> None:
     if chosen.json:
-        documents = [each.to_dict() for each in findings]
-        several = {"schema": SCHEMA, "results": documents}
-        print(json_text(documents[0] if len(documents) == 1 else several), end="")
+        print(json_text(document), end="")
     elif chosen.quiet:
         for each in findings:
             print(last_lines(each))

@@ -16,13 +16,14 @@ from smfeval.cli.conditions import (
     study_condition,
 )
 from smfeval.cli.outputs import (
-    check_figure_flags,
     check_outputs,
+    check_saves,
     draw,
-    integration_files,
     write_integration,
+    write_text,
 )
 from smfeval.cli.progress import study_progress
+from smfeval.cli.saves import outputs_of
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.source import is_url
@@ -51,13 +52,10 @@ DEFAULT_PLAN = Path("study.toml")
 TWO_FORMATS = "--json and --format name two formats for stdout; one is needed"
 RUN_FLAGS = (
     *("plan", "part", "workers", "scheduler", "fresh", "sensitivity", "list", "fail_if", "format"),
-    *("json", "plot", "save_plot", "html", "junit", "badge", "diff"),
+    *("json", "plot", "save", "diff"),
 )
 # of a whole study
-WHOLE_FLAGS = (
-    *("scheduler", "list", "fail_if", "format", "json", "plot", "save_plot", "html"),
-    *("junit", "badge", "diff"),
-)
+WHOLE_FLAGS = (*("scheduler", "list", "fail_if", "format", "json", "plot", "save", "diff"),)
 DIFF_FLAGS = ("diff", "fail_if", "format", "json")  # of a comparison of two studies
 
 
@@ -70,7 +68,7 @@ def run(chosen: argparse.Namespace) -> int:
         return _run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
     drawn = ("study", "repeats", "ranks")
-    check_figure_flags(chosen, *drawn, inputs=[chosen.plan], more=integration_files(chosen))
+    check_saves(chosen, *drawn, inputs=[chosen.plan])
 
     plan = read_plan(chosen.plan)
     plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
@@ -88,7 +86,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.part is not None:
         return _run_part(plan, found, chosen)
     study = _conduct(plan, found, chosen)
-    if integration_files(chosen):
+    if outputs_of(chosen, "junit", "badge"):
         _integrate(study, conditions, chosen)
     outcome = check_conditions(study, conditions)
     for sentence in outcome.skipped:
@@ -108,10 +106,8 @@ def _check_flags(chosen: argparse.Namespace) -> None:
     if chosen.diff is not None:
         _check_diff_flags(chosen)
         return
-    written = (chosen.save_plot, chosen.html, chosen.junit, chosen.badge)
-    if chosen.force and not (drafting or any(written)):
-        flags = "--init, --save-plot, --html, --junit or --badge"
-        raise OptionError(f"--force means nothing without {flags}")
+    if chosen.force and not (drafting or chosen.save):
+        raise OptionError("--force means nothing without --init or --save")
     if not drafting and chosen.plan is None:
         raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
     for name in WHOLE_FLAGS if chosen.part is not None else ():
@@ -142,7 +138,7 @@ def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> 
     tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
     local = [each for each in tasks if not any(is_url(given.source) for given in each.inputs)]
     inputs = {Path(chosen.plan), *(file for task in local for file in files_of(task))}
-    check_figure_flags(chosen, inputs=inputs, more=integration_files(chosen))
+    check_saves(chosen, inputs=inputs)
     tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
     there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]
     check_outputs(there, inputs=inputs, force=True)
@@ -171,6 +167,9 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
             f"{first.estimator} on "
             f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
         )
+    texts = {entry.suffix: entry.text for entry in FORMATS.values()}
+    for path in outputs_of(chosen, "document", "table"):
+        write_text(path, texts[path.suffix.lower()](study))
     _print(done, chosen)
     draw(chosen, "study", study)
     return study

@@ -2,21 +2,35 @@
 
 import argparse
 
+from smfeval.cli.outputs import check_saves, write_text
+from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
 from smfeval.io.documents import read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
 from smfeval.show.report import ReportSection
-from smfeval.show.results_table import ResultTable, markdown, shown_table, table_of
+from smfeval.show.results_table import (
+    ResultTable,
+    markdown,
+    shown_table,
+    table_of,
+    table_text,
+)
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Print one table of saved results; returns the exit code."""
     _check_flags(chosen)
+    check_saves(chosen, inputs=chosen.results)
     table = table_of([(str(path), read_document(path)) for path in chosen.results])
     if chosen.sort is not None:
         table = table.sorted_by(chosen.sort)
-    _print(table, chosen)
+    names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
+    for path in outputs_of(chosen, "document"):
+        write_text(path, json_text(results_table.document(table)))
+    for path in outputs_of(chosen, "table"):
+        write_text(path, table_text(table, path.suffix.lower(), names))
+    _print(table, names, chosen)
     return 0
 
 
@@ -28,7 +42,7 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError("--json and --format name two formats for stdout; one is needed")
 
 
-def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
+def _print(table: ResultTable, names: list[str] | None, chosen: argparse.Namespace) -> None:
     if chosen.json:
         print(json_text(results_table.document(table)), end="")
     elif chosen.quiet:
@@ -36,7 +50,6 @@ def _print(table: ResultTable, chosen: argparse.Namespace) -> None:
     elif chosen.format == "csv":
         print(results_table.table_frame(table).write_csv(), end="")
     else:
-        names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
         shown = shown_table(table, names, verbose=chosen.verbose)
         as_text = ReportSection(table=shown, indent=0)
         print(markdown(shown) if chosen.format == "markdown" else as_text, end="")

@@ -20,6 +20,7 @@ from smfeval.cli.flags import (
     switch,
     verb_flags,
 )
+from smfeval.cli.saves import FOLDER, save_flags
 from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.options import PAIRING, REFERENCE, SCORING, Options
@@ -50,24 +51,13 @@ EXTRINSIC = flag("--extrinsic", POSE, "pose of the reference's body in the estim
 CALIBRATION = flag("--calibration", "FILE", "correct covariances, by smfeval calibrate --save")
 TELEMETRY = flag("--telemetry", "TABLE", "columns that such a correction follows")
 DECLARED: Rows = ("", *option_flags(options_at(ReadOptions, "declare")))
-FIGURES: Rows = (
-    "figures",
-    switch("--plot", "show the figures in windows"),
-    file(
-        "--save-plot", "FILE.pdf", "all figures as pages of a PDF, or each as FILE_name.png or .svg"
-    ),
-    file("--html", "FILE.html", "one page that opens in any browser"),
-)
-INTEGRATION: Rows = (
-    "continuous integration",
-    file("--junit", "FILE.xml", "verdicts and conditions as JUnit XML"),
-    file("--badge", "FILE.svg", "the verdict as a badge"),
-)
+DRAWN = ("page", "figures")
+SCORE_OUTPUTS = (*DRAWN, "document", "table", "scans", "rerun", "mcap", "evo", "junit", "badge")
 
 FLAGS: dict[str, VerbFlags] = {
     "score": verb_flags(
         "Is the uncertainty that an estimate reports honest?",
-        ("est.square --ref truth.tum", "a.square b.square --ref truth.tum --html report.html"),
+        ("est.square --ref truth.tum", "a.square b.square --ref truth.tum --save report.html"),
         flag("estimates", "EST", "one or more estimates, or bag.mcap:/topic", nargs="+"),
         flag("--ref", "REF", "the reference", required=True),
         PAIRING,
@@ -86,19 +76,12 @@ FLAGS: dict[str, VerbFlags] = {
         switch("--why", "where the errors come from, and what else could explain the verdict"),
         switch("--diagnose", SUPPRESS, dest="why"),  # before 0.2
         switch("--alibis", SUPPRESS, dest="why"),  # before 0.2
-        "results",
-        file("--per-scan", "FILE.parquet", "scores of every scan"),
-        file("--save-evo", "FILE.zip", "APE (and NEES) for evo_res"),
-        file("--rerun", "FILE.rrd", "paths, ellipsoids and series for Rerun"),
-        file("--mcap", "FILE.mcap", "the same for Foxglove"),
+        *save_flags(*SCORE_OUTPUTS),
         repeated("--fail-if", "'k>2'", "exit with 1 if this holds"),
-        switch("--force", "overwrite result files"),
-        *INTEGRATION,
-        *FIGURES,
         *READING,
         *OUTPUT,
         shown="ref align offset extrinsic common ref-sigma from "
-        "convention why html force fail-if json quiet verbose",
+        "convention why save force fail-if json quiet verbose",
     ),
     "pair": verb_flags(
         "Is one of these beliefs overconfident? No reference is needed.",
@@ -110,21 +93,19 @@ FLAGS: dict[str, VerbFlags] = {
             "pose of a common body in the body of a track, or of all tracks (may repeat)",
         ),
         *option_flags(options_at(Options, "pair")),
-        repeated("--fail-if", "'k_pair>2'", "exit with 1 if so"),
         "reference, to check that the errors are not opposed",
         flag("--ref", "REF", "the reference"),
         *_reference_options("pair"),
-        "",
-        switch("--force", "overwrite result files"),
-        *FIGURES,
+        *save_flags(*DRAWN, "document", "table"),
+        repeated("--fail-if", "'k_pair>2'", "exit with 1 if so"),
         *READING,
         *OUTPUT,
         shown="ref align offset extrinsic axes from "
-        "convention html force fail-if json quiet verbose",
+        "convention save force fail-if json quiet verbose",
     ),
     "study": verb_flags(
         "Score every estimator on every track, and compare them over tracks.",
-        ("--init runs/", "study.toml --html study.html"),
+        ("--init runs/", "study.toml --save study.html"),
         flag("plan", "STUDY.toml", "estimators, tracks and options", nargs="?"),
         switch("--list", "what would be done and what is missing; run nothing"),
         flag("--part", "I/N", "do the I-th of N parts only; a run without it gathers all"),
@@ -159,13 +140,10 @@ FLAGS: dict[str, VerbFlags] = {
         "drafting a plan",
         file("--init", "FOLDER", "write a plan for this folder"),
         file("-o --output", "FILE", "default study.toml"),
-        *INTEGRATION,
-        *FIGURES,
-        "",
-        switch("--force", "overwrite the plan or result files"),
+        *save_flags(*DRAWN, "document", "table", "junit", "badge"),
         *OUTPUT,
         shown="list workers sensitivity fresh format fail-if recipe "
-        "diff init html force json quiet verbose",
+        "diff init save force json quiet verbose",
     ),
     "sweep": verb_flags(
         "Turn a knob: does a sharper belief mean smaller errors?",
@@ -174,8 +152,7 @@ FLAGS: dict[str, VerbFlags] = {
         repeated(
             "--fail-if", "LABEL", f"exit with 1 if a knob is {', '.join(SWEEP_LABELS)} (may repeat)"
         ),
-        switch("--force", "overwrite figures and page"),
-        *FIGURES,
+        *save_flags(*DRAWN, "document", "table"),
         *OUTPUT,
     ),
     "explain": verb_flags(
@@ -200,10 +177,11 @@ FLAGS: dict[str, VerbFlags] = {
         *_score_options(PAIRING),
         REFERENCE,
         *_reference_options("score"),
+        *save_flags("document"),
         *READING,
         *OUTPUT,
         shown="ref telemetry telemetry-offset scans voxel align offset "
-        "extrinsic from convention json quiet verbose",
+        "extrinsic from convention save json quiet verbose",
     ),
     "calibrate": verb_flags(
         "What should I publish? Learns a correction of covariances, and proves it on other tracks.",
@@ -236,10 +214,8 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--conformal", "0.9", "regions that hold on this share of tracks", type=float),
         switch("--force-one", "learn from one track"),
         flag("--estimator", "NAME", "whose tracks these are, where files do not say"),
-        "results",
-        file("--save", "FILE", "the correction, as .json or .yaml"),
+        *save_flags("correction", "table"),
         file("--write", "FOLDER", "corrected tracks, as SQUARE files"),
-        switch("--force", "overwrite result files"),
         PAIRING,
         EXTRINSIC,
         *_score_options(PAIRING, REFERENCE),
@@ -262,6 +238,7 @@ FLAGS: dict[str, VerbFlags] = {
             "csv has all columns (default text)",
             default="text",
         ),
+        *save_flags("document", "table"),
         *OUTPUT,
     ),
     "nis": verb_flags(
@@ -279,6 +256,7 @@ FLAGS: dict[str, VerbFlags] = {
             "of honest filters that are refuted at most (default: 0.05)",
             type=float,
         ),
+        *save_flags("document"),
         repeated("--fail-if", "'k>2'", "exit with 1 if so"),
         *OUTPUT,
     ),
@@ -331,12 +309,11 @@ FLAGS: dict[str, VerbFlags] = {
             "files", "FILE", "a track, or bag.mcap:/topic; a bag alone lists its topics", nargs="+"
         ),
         switch("--strict", "exit with 2 on any doubt"),
-        switch("--force", "overwrite figures and page"),
-        *FIGURES,
+        *save_flags(*DRAWN, "document"),
         *READING,
         *DECLARED,
         *OUTPUT,
-        shown="strict from convention order format topic gauge html force json quiet verbose",
+        shown="strict from convention order format topic gauge save force json quiet verbose",
     ),
     "convert": verb_flags(
         "Any supported format to any other.",
@@ -367,9 +344,7 @@ FLAGS: dict[str, VerbFlags] = {
     "demo": verb_flags(
         "Score two beliefs made on the spot.",
         ("", "--save demo"),
-        file("--save", "FOLDER", "keep the files, and more to try the verbs on"),
-        switch("--force", "overwrite files"),
-        *FIGURES,
+        *save_flags(*SCORE_OUTPUTS, FOLDER),
         *OUTPUT,
         shown="save force plot json quiet verbose",
     ),

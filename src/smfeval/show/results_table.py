@@ -13,6 +13,7 @@ from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.documents import kind_of
 from smfeval.schema import suggest_word
+from smfeval.show.render import render_latex
 from smfeval.show.report import DASH, Cell, Table, number_cell
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow, number_named
@@ -330,3 +331,11 @@ def markdown(table: Table) -> str:
     lines = [table.headings, ("---",) * len(table.headings), *table.rows]
     escaped = ([escape_markdown(str(cell)) for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+
+
+def table_text(table: ResultTable, ending: str, names: Sequence[str] | None = None) -> str:
+    """The table as the ending of a file says: .csv has all columns, .tex and .md those shown."""
+    if ending == ".csv":
+        return table_frame(table).write_csv()
+    shown = shown_table(table, names)
+    return render_latex("table.tex", table=shown) if ending == ".tex" else markdown(shown)

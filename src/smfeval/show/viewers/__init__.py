@@ -30,12 +30,10 @@ VIEWERS = {  # by the name of the flag and of the extra
 }
 
 
-def check_viewer(name: str, path: Path) -> None:
-    """Raise where the ending is another, or the package that writes the file is not there."""
+def check_viewer(name: str) -> None:
+    """Raise where the package that writes such files is not there."""
     viewer = VIEWERS[name]
-    if path.suffix.lower() != viewer.suffix:
-        raise OptionError(f"{path}: --{name} writes {viewer.suffix} files; end the name so")
     if find_spec(viewer.package) is None:
         raise OptionError(
-            f'--{name} needs the extra {name}: pip install ".[{name}]" in the checkout'
+            f'{viewer.suffix} files need the extra {name}: pip install ".[{name}]" in the checkout'
         )
