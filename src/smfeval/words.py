@@ -7,8 +7,11 @@ What is not finite is called by its name (`nan`, `inf`), and zero has no sign.
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import fill
 from typing import NamedTuple
 
+LINE = 100  # columns of a line of a report
+LEAST_TEXT = 40  # letters of a text beside a long label
 LONG = 999.5  # from here on three digits would need an exponent, so numbers are written out
 HUGE = 1e6  # from here on an exponent reads better than the digits
 UNIT_ROUNDING = 0.9995  # what rounds to 1 m with three digits is written in m
@@ -203,8 +206,13 @@ def factor(value: float) -> str:
 
 def aligned(kind: str) -> str:
     """'after SE(3) alignment', 'after yaw alignment', 'without alignment'."""
-    group = {"se3": "SE(3)", "sim3": "Sim(3)"}.get(kind, kind)
-    return "without alignment" if kind == "none" else f"after {group} alignment"
+    return "without alignment" if kind == "none" else f"after {alignment(kind)}"
+
+
+def alignment(kind: str) -> str:
+    """'SE(3) alignment', 'yaw alignment', 'no alignment'."""
+    names = {"se3": "SE(3)", "sim3": "Sim(3)", "none": "no"}
+    return f"{names.get(kind, kind)} alignment"
 
 
 def count(number: int, noun: str = "", plural: str | None = None) -> str:
@@ -277,11 +285,21 @@ def printable(text: str) -> str:
 
 
 def columns(rows: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
-    """Label and text in two columns; a label that repeats is shown once."""
+    """Label and text in two columns; a label that repeats is shown once, long texts are broken."""
     width = max(len(label) for label, _ in rows)
     lines, last = [], None
     for label, text in rows:
-        lines.append(f"{'':{indent}}{'' if label == last else label:{width}}  {visible(text)}")
+        blank = " " * (indent + width + 2)
+        first = f"{'':{indent}}{'' if label == last else label:{width}}  "
+        shown = fill(
+            visible(text),
+            max(LINE, len(blank) + LEAST_TEXT),
+            initial_indent=first,
+            subsequent_indent=blank,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines.append(shown if text else first.rstrip())
         last = label
     return "\n".join(lines)
 

@@ -46,25 +46,17 @@ def _transform_covariance(covariance: Floats, adjoint: Floats) -> Floats:
     return out
 
 
-def to_common_body(
-    estimate: AnyTrack, reference: AnyTrack, extrinsic: se3.Pose | None
-) -> tuple[AnyTrack, tuple[str, ...]]:
-    """The estimate about the reference's body, and notes; raises where two declared bodies differ.
+def to_common_body(estimate: AnyTrack, reference: AnyTrack, extrinsic: se3.Pose | None) -> AnyTrack:
+    """The estimate about the reference's body; raises where two declared bodies differ.
 
     `extrinsic` is the pose of the reference's body in the estimate's.
     """
     ours, theirs = estimate.about.body, reference.about.body
     if extrinsic is not None:
-        name = theirs or "the reference's body"
-        moved = move_to_body(estimate, extrinsic, theirs)
-        return moved, (f"the estimate was moved from body {ours} to {name} by the extrinsic",)
+        return move_to_body(estimate, extrinsic, theirs)
     if ours and theirs and ours != theirs:
         raise ConventionError(
             f"the estimate is about body {ours}, the reference about {theirs}; an extrinsic (pose "
             f"of {theirs} in {ours}) is needed"
         )
-    if not theirs:
-        return estimate, (
-            f"the reference declares no body; taken as the estimate's ({ours or 'not declared'})",
-        )
-    return estimate, () if ours else (f"the estimate declares no body; taken as {theirs}",)
+    return estimate

@@ -192,15 +192,9 @@ def _rotation(cross: Floats) -> Floats:
     return (left * np.array([1.0, 1.0, sign])) @ right
 
 
-def choose_alignment(
-    estimate: AnyTrack, kind: AlignmentKind | None
-) -> tuple[AlignmentKind, tuple[str, ...]]:
-    """The alignment asked for, else that of the gauge the estimate declares, else se3; notes."""
-    if kind is not None:
-        return kind, ()
-    if estimate.about.gauge is None:
-        return "se3", ("the estimate declares no gauge; aligned by se3 (assumed)",)
-    return alignment_of(estimate.about.gauge), ()
+def choose_alignment(estimate: AnyTrack, kind: AlignmentKind | None) -> AlignmentKind:
+    """The alignment asked for, else that of the gauge the estimate declares, else se3."""
+    return alignment_of(estimate.about.gauge) if kind is None else kind
 
 
 def alignment_of(gauge: str | None) -> AlignmentKind:

@@ -242,8 +242,8 @@ def find_offset(
     Raises a `PairingError` where the motion says nothing about the clock.
     """
     poses = check_reference(estimate, reference)
-    placed, _ = to_common_body(estimate, reference, options.extrinsic)
-    kind, _ = choose_alignment(placed, options.alignment)
+    placed = to_common_body(estimate, reference, options.extrinsic)
+    kind = choose_alignment(placed, options.alignment)
     return offset_between(placed, poses, kind, options, reach_s=reach_s)
 
 

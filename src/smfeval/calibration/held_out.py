@@ -197,10 +197,10 @@ def corrected_residuals(
     evaluation, scored = track.evaluation, track.evaluation.position
     options, alignment = evaluation.options, evaluation.alignment
     corrected = correction.apply(evaluation.estimate, track.telemetry, checked=False)
-    estimate, _ = to_common_body(corrected, evaluation.reference, options.extrinsic)
+    estimate = to_common_body(corrected, evaluation.reference, options.extrinsic)
     matched = estimate[evaluation.pairs.estimate]
     aligned = alignment(matched)
-    kind, _ = choose_alignment(estimate, options.alignment)
+    kind = choose_alignment(estimate, options.alignment)
     unfitted = kind == "none"  # residuals are the errors, whatever their joint covariance
     joint = (UNKNOWN, "") if unfitted else claimed_joint(estimate, options.joint, matched)
     claim = align_claim(aligned, joint, alignment, kind)

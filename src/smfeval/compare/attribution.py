@@ -227,7 +227,7 @@ def place_tracks(
     """
     gaussian = [as_gaussian(track)[0] for track in tracks]
     agree_on_body(gaussian)
-    kind, _ = open_gauge(gaussian, options)
+    kind = open_gauge(gaussian, options)
     first, *others = _common_scans(gaussian, options)
     if "body" not in options.exact:
         others = [
@@ -414,9 +414,19 @@ class Comparison(Result):
         return "\n".join(pair.claim.sentence for pair in self.pairs)
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was assumed because not all tracks declare it."""
+        found = {
+            "one body": not all(track.about.body for track in self.tracks),
+            "SE(3) alignment": self.options.alignment is None
+            and not all(track.about.gauge for track in self.tracks),
+        }
+        return tuple(name for name, holds in found.items() if holds)
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the tracks, of all pairs and of the attribution, each once."""
-        notes = []
+        """Assumptions, then notes of the tracks, of all pairs and of the attribution, each once."""
+        notes = [f"assumed: {', '.join(self.assumptions)}"] if self.assumptions else []
         for track in self.tracks:
             source = track.provenance
             notes += [f"{source.name}: {note}" for note in (*source.notes, *source.remarks)]

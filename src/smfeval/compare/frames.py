@@ -64,8 +64,8 @@ def effective_particles(track: ParticleTrack) -> Floats:
     return 1 / np.add.reduceat(track.probability**2, track.offset[:-1])
 
 
-def agree_on_body(tracks: Sequence[AnyTrack]) -> tuple[str, ...]:
-    """Notes on bodies that are not declared; raises where two declared bodies differ."""
+def agree_on_body(tracks: Sequence[AnyTrack]) -> None:
+    """Raise where two declared bodies differ."""
     bodies = {track.about.body: name_of(track) for track in tracks if track.about.body}
     if len(bodies) > 1:
         (one, first), (other, second), *_ = bodies.items()
@@ -73,27 +73,14 @@ def agree_on_body(tracks: Sequence[AnyTrack]) -> tuple[str, ...]:
             f"{first} is about body {one}, {second} about {other}; an extrinsic (pose of the "
             "common body in the track's own) is needed"
         )
-    taken = f"taken as {next(iter(bodies))}" if bodies else "taken as that of the others"
-    return tuple(
-        f"{name_of(track)}: no body is declared; {taken}"
-        for track in tracks
-        if not track.about.body
-    )
 
 
-def open_gauge(
-    tracks: Sequence[AnyTrack], options: Options
-) -> tuple[AlignmentKind, tuple[str, ...]]:
-    """The alignment by option, or the freedoms that at least one of the tracks leaves open."""
+def open_gauge(tracks: Sequence[AnyTrack], options: Options) -> AlignmentKind:
+    """The alignment by option, or the one that settles what at least one track leaves open."""
     if options.alignment is not None:
-        return options.alignment, ()
+        return options.alignment
     kinds = [GAUGE_ALIGNMENTS[t.about.gauge] if t.about.gauge else ASSUMED_GAUGE for t in tracks]
-    notes = tuple(
-        f"{name_of(track)}: no gauge is declared; {ASSUMED_GAUGE} is assumed"
-        for track in tracks
-        if track.about.gauge is None
-    )
-    return max(kinds, key=GAUGES_BY_FREEDOM.index), notes
+    return max(kinds, key=GAUGES_BY_FREEDOM.index)
 
 
 def rename_track(track: GaussianTrack, name: str) -> GaussianTrack:
@@ -124,8 +111,8 @@ def match_beliefs(
 ) -> MatchedBeliefs:
     """Pair two beliefs in time, as Gaussians, if they are about one body."""
     (first, first_notes), (second, second_notes) = as_gaussian(a), as_gaussian(b)
-    body_notes = agree_on_body([first, second, *([] if reference is None else [reference])])
-    kind, gauge_notes = open_gauge([first, second], options)
+    agree_on_body([first, second, *([] if reference is None else [reference])])
+    kind = open_gauge([first, second], options)
     names = name_of(a), name_of(b)
     met, pairs = match_reference(second, nearest_pairs(first, second, options, names), options)
     return MatchedBeliefs(
@@ -136,5 +123,5 @@ def match_beliefs(
         kind=kind,
         names=names,
         has_particles=isinstance(a, ParticleTrack) or isinstance(b, ParticleTrack),
-        notes=first_notes + second_notes + body_notes + gauge_notes,
+        notes=first_notes + second_notes,
     )

@@ -157,7 +157,7 @@ def score_alternatives(found: Evaluation) -> tuple[Alternative, ...]:
     """
     if found.get("k") is None:
         return ()
-    chosen, _ = choose_alignment(found.estimate, found.options.alignment)
+    chosen = choose_alignment(found.estimate, found.options.alignment)
     rows = []
     for name, options in alternative_options(found.options, chosen).items():
         try:

@@ -161,8 +161,8 @@ def align_tracks(
     estimate: AnyTrack, reference: Track, options: Options, pairs: Pairs | None = None
 ) -> AlignedTracks:
     """Bring both tracks to one body, one clock and one world."""
-    estimate, body_notes = to_common_body(estimate, reference, options.extrinsic)
-    kind, gauge_notes = choose_alignment(estimate, options.alignment)
+    estimate = to_common_body(estimate, reference, options.extrinsic)
+    kind = choose_alignment(estimate, options.alignment)
 
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
     pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
@@ -185,7 +185,7 @@ def align_tracks(
         matched=MatchedTracks(estimate, reference, alignment, pairs, options.extrinsic),
         motion=motion,
         left=left,
-        notes=(*shared_notes, *pair_notes, *body_notes, *gauge_notes, *fit_notes),
+        notes=(*shared_notes, *pair_notes, *fit_notes),
     )
 
 

@@ -175,16 +175,34 @@ class Evaluation(Result):
         return "chi-squared distribution of the NEES"
 
     @property
-    def all_notes(self) -> tuple[str, ...]:
-        """Notes of both tracks and of the evaluation, in that order."""
+    def assumptions(self) -> tuple[str, ...]:
+        """What was assumed because nobody declares it."""
+        bodies = self.estimate.about.body and self.reference.about.body
+        found = {
+            "alignment": self.options.alignment is None and self.estimate.about.gauge is None,
+            "one body": not bodies and self.options.extrinsic is None,
+            "covariance convention": self.estimate.provenance.convention_assumed,
+            "exact reference": not (self.uses_reported_noise or self.uses_assumed_noise),
+        }
+        return tuple(name for name, holds in found.items() if holds)
+
+    @property
+    def other_notes(self) -> tuple[str, ...]:
+        """Notes of both tracks and of the evaluation, but for assumptions and omissions."""
         tracks = (("estimate", self.estimate), ("reference", self.reference))
         notes = [
             f"{who}: {note}"
             for who, track in tracks
             for note in track.provenance.notes + track.provenance.remarks
         ]
+        return (*notes, *self.notes)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What was left out, what was assumed, and all else worth a note."""
         brackets = [self.intervals_note] if self.intervals_note else []
-        return (*notes, *self.omissions, *brackets, *self.notes)
+        assumed = [f"assumed: {', '.join(self.assumptions)}"] if self.assumptions else []
+        return (*self.omissions, *assumed, *self.other_notes, *brackets)
 
     @property
     def omissions(self) -> tuple[str, ...]:
@@ -205,7 +223,7 @@ class Evaluation(Result):
         shown = self.options.intervals
         if shown.method is None:
             return None
-        return f"numbers in brackets are {words.level(shown.level)} intervals ({shown.method})"
+        return f"numbers in brackets are {words.level(shown.level)} CIs ({shown.method})"
 
     def per_scan(self) -> "Frame":
         """A row for each scored scan: stamps, errors, covariances and every rule."""

@@ -25,7 +25,7 @@ Reason = Literal[
     "doubt",
     "gaps",
     "horizons disagree",
-    "freedoms",
+    "extrinsic or time offset",
     "correlation",
     "hidden by the fit",
     "not shown",
@@ -152,8 +152,8 @@ class Verdict:
         return None if self.facts.k is None else self.facts.k.high
 
     @property
-    def excusing_s(self) -> float | None:
-        """Seconds beyond which errors must still be correlated to excuse them; None: not needed."""
+    def correlated_beyond_s(self) -> float | None:
+        """Seconds beyond which consistent errors would have to be correlated; None: not needed."""
         first = self.facts.first
         scans = None if first is None else first.excusing_scans
         return None if scans is None else scans * self.facts.step_s
@@ -172,6 +172,13 @@ class Verdict:
 
         return headline(self)
 
+    @property
+    def next_step(self) -> str | None:
+        """The one thing to do next where nothing could be told."""
+        from smfeval.judge.sentences import next_step  # noqa: PLC0415  words come last
+
+        return next_step(self)
+
     def after_doubt(self, doubt: str | None, lost: str | None = None) -> "Verdict":
         """None, where something looks wrong that no column of a fit expresses; or of one lost."""
         if self.reason in ("no uncertainty", "few scans", "no errors"):
@@ -186,6 +193,7 @@ class Verdict:
         return {
             "label": self.label,
             "sentence": self.sentence,
+            "next": self.next_step,
             "evidence": self.by,
             "reason": self.reason,
             "factor": finite_or_none(self.factor),
@@ -196,11 +204,11 @@ class Verdict:
             "limit": None if first is None else first.limit,
             "without_worst": None if first is None else finite_or_none(first.without_worst),
             "averaged": None if facts.second is None else _ends(facts.second),
-            "excusing_s": finite_or_none(self.excusing_s),
+            "correlated_beyond_s": finite_or_none(self.correlated_beyond_s),
             "horizon": None if self.row is None else self.row.horizon,
             "reference_sigma": finite_or_none(self.reference_sigma),
-            "freedoms": list(facts.freedoms),
-            "decides": list(facts.decides),
+            "refined": list(facts.freedoms),
+            "explained_by": list(facts.decides),
             "fitted": None if facts.values is None else _fitted(facts.values),
         }
 
@@ -244,7 +252,10 @@ def decide(facts: Facts) -> Verdict:
         excused = facts.excuse is not None and (convicted.at_least or 0.0) <= facts.excuse
         return _open(facts, "gaps") if excused else convicted
     acquitted = _by_motion(facts) if facts.rows else _by_averaging(facts)
-    if facts.pair is not None and acquitted.reason not in ("freedoms", "correlation"):
+    if facts.pair is not None and acquitted.reason not in (
+        "extrinsic or time offset",
+        "correlation",
+    ):
         acquitted = _open(facts, "two beliefs")
     stands = acquitted.label == "cannot tell" or not facts.no_acquittal
     return acquitted if stands else _open(facts, "gaps")
@@ -307,7 +318,7 @@ def _by_averaging(facts: Facts) -> Verdict:
     if second is not None and not facts.is_fitted and second.surely_below < wide:
         return Verdict("conservative", "averaging", facts)
     if facts.decides:
-        return _open(facts, "freedoms")
+        return _open(facts, "extrinsic or time offset")
     if first is not None and first.excusing_scans is not None:
         return _open(facts, "correlation")
     return _open(facts, "hidden by the fit" if facts.is_fitted else "not shown")

@@ -13,15 +13,24 @@ from smfeval.maths import so3
 from smfeval.summarise.number import Number
 from smfeval.summarise.windows import WindowRow
 
-COVERED = 0.9  # the level of the region that sentences speak of
 HIDDEN = 0.5  # the estimate's part of the predicted variance, below which the reference hides it
-EXPLAINED = 0.25  # part of k that extrinsic and clock leave: what is said beside it
+EXPLAINED = 0.25  # part of k that extrinsic and time offset leave: what is said beside it
 WHATEVER = "whatever the correlations"
-WOULD_TELL = {
-    "correlation": "longer or more tracks would tell",
-    "not shown": "longer or more tracks would tell",
-    "hidden by the fit": "longer or more tracks, or one common frame, would tell",
-    "freedoms": "is what was given exact?",
+AVERAGING = "if the errors of this track average out"
+MORE_DATA = "a longer run, or more tracks (smfeval study)"
+NEXT_STEPS = {  # what would tell, by the reason why nothing was decided
+    "no uncertainty": "smfeval check FILE (does it hold covariances?)",
+    "few scans": "match more scans (--tolerance, --offset auto)",
+    "no errors": "give another track as the reference (--ref)",
+    "doubt": "smfeval check FILE (what is in it?)",
+    "gaps": "interpolate the reference with its uncertainty (--association gp)",
+    "horizons disagree": "see which motion disagrees (--why)",
+    "extrinsic or time offset": "measure it and give it (--extrinsic, --offset), "
+    "or say it is exact (--exact)",
+    "correlation": MORE_DATA,
+    "hidden by the fit": "score in a common frame (--align none), or more tracks (smfeval study)",
+    "not shown": MORE_DATA,
+    "two beliefs": "score each against a reference (smfeval score --ref)",
 }
 PLAIN = {
     "no uncertainty": "the estimate reports no uncertainty",
@@ -33,15 +42,13 @@ PAIR_LABELS = {
     "overconfident": "at least one of {} and {} is overconfident",
     "cannot tell": "cannot tell about {} and {}",
 }
+PAIR_TITLES = {"overconfident": "at least one of {} and {}: ", "cannot tell": "{} and {}: "}
 SAME_TRACK = "at least half of the differences are zero; are the two the same track?"
-ONE_SIDED = (
-    ", not surely above 1: honest beliefs give that, and dishonest ones that share their errors"
-)
-AVERAGING = "if the errors of this track average out"
+OPEN_NAMES = {"clock": "time offset"}
 OPEN_WORDS = {
     "lever arm": "extrinsic",
     "body rotation": "extrinsic",
-    "clock": "clock offset",
+    "clock": "time offset",
     "scale": "scale",
 }
 
@@ -51,46 +58,62 @@ def headline(verdict: Verdict) -> str:
     label = f"{verdict.lost}; {verdict.label}" if verdict.lost else verdict.label
     if verdict.facts.pair is not None:
         label = PAIR_LABELS[verdict.label].format(*verdict.facts.pair)
-    return f"{label}: {_reason(verdict)}"
+    return f"{label}: {reason(verdict)}"
+
+
+def title(verdict: Verdict) -> str:
+    """'OVERCONFIDENT  position errors are 13 times the reported sigma (k = 181, ...)'."""
+    lost = f"{verdict.lost}; " if verdict.lost else ""
+    of = (
+        "" if verdict.facts.pair is None else PAIR_TITLES[verdict.label].format(*verdict.facts.pair)
+    )
+    return f"{verdict.label.upper()}  {lost}{of}{reason(verdict)}"
 
 
 def sentence(verdict: Verdict, *, labelled: bool = True) -> str:
-    """The label, unless it stands beside it, the reason, what it rests on and what it holds for."""
-    first = headline(verdict) if labelled or verdict.lost else _reason(verdict)
-    said = [first, *support(verdict)]
-    coverage = verdict.facts.coverage
-    if coverage is not None and verdict.doubt is None:
-        level = words.level(COVERED)
-        said.append(f"the {level} region holds the reference in {words.share(coverage)} of scans")
-    return "; ".join(said)
+    """The label, unless it stands beside it, the reason, and what it holds for."""
+    first = headline(verdict) if labelled or verdict.lost else reason(verdict)
+    return "; ".join([first, *support(verdict)])
+
+
+def next_step(verdict: Verdict) -> str | None:
+    """The one thing to do next where nothing could be told; None where a verdict is reached."""
+    if verdict.reason is None:
+        return None
+    if verdict.reason == "not shown" and verdict.facts.own_share < HIDDEN:
+        return "a more precise reference"
+    return NEXT_STEPS[verdict.reason]
 
 
 def factor_text(k: Number, name: str = "k") -> str:
-    """k with its interval: 'k = 181 [111, 1,202]'."""
-    return f"{name} = {words.quantity(k.value, '1', k.low, k.high)}"
+    """k with its interval: 'k = 181, 95 % CI 111 to 1,202'."""
+    text, ends = words.quantity_parts(k.value, "1", k.low, k.high)
+    level = words.level(1 - 2 * TAIL)
+    return f"{name} = {text}, {level} CI {' to '.join(ends)}" if ends else f"{name} = {text}"
 
 
-def excuse_text(verdict: Verdict) -> str | None:
-    """'too tight, unless errors more than 8 s apart are still correlated'; None: not needed."""
-    seconds = verdict.excusing_s
+def correlation_text(verdict: Verdict) -> str | None:
+    """'overconfident unless errors more than 8 s apart are correlated'; None: settled."""
+    seconds = verdict.correlated_beyond_s
     settled = verdict.by == "any correlation" or verdict.label in ("consistent", "conservative")
     if seconds is None or settled:
         return None
-    apart = words.duration(seconds)
-    return f"too tight, unless errors more than {apart} apart are still correlated"
+    return f"overconfident unless errors more than {words.duration(seconds)} apart are correlated"
 
 
-def _reason(verdict: Verdict) -> str:
+def reason(verdict: Verdict) -> str:
+    """Why the label is what it is: errors beside sigma and k, or what is missing."""
     if verdict.label == "overconfident":
         return _tight(verdict)
     if verdict.label == "cannot tell":
         return _why_open(verdict)
     if verdict.label == "conservative":
-        return f"errors are {_sigmas(verdict)} the reported sigma ({_size(verdict)})"
-    shown = " as far as an aligned track can show" if _is_aligned(verdict) else ""
+        errors = f"{verdict.facts.space} errors"
+        return f"{errors} are {_sigmas(verdict)} the reported sigma ({_size(verdict)})"
+    shown = ", as far as an aligned track can show" if _is_aligned(verdict) else ""
     another = f"with {_another(verdict)}, " if verdict.facts.decides else ""
-    within = words.number(_within(verdict))
-    fits = f"{another}the covariance fits the errors within a factor {within}{shown}"
+    within = words.number(sqrt(_within(verdict)))
+    fits = f"{another}the reported sigma fits the errors within a factor {within}{shown}"
     return f"{fits} ({_size(verdict)})"
 
 
@@ -102,22 +125,16 @@ def _another(verdict: Verdict) -> str:
 
 
 def _tight(verdict: Verdict) -> str:
-    """How far beyond the claim errors are, and what is sure of it."""
-    k, least = verdict.facts.k, words.number(verdict.at_least or 1.0)
+    """How many times the reported sigma the errors are."""
+    k = verdict.facts.k
     assert k is not None
-    sure = {
-        "any correlation": WHATEVER,
-        "averaging": AVERAGING,
-        "relative motion": "by relative motion",
-    }[verdict.by]
-    size = f"{_factor(verdict)}, at least {least} {sure}"
-    errors, sigma = "errors", "the reported sigma"
+    errors, sigma = f"{verdict.facts.space} errors", "the reported sigma"
     if verdict.facts.pair is not None:
-        errors, sigma = "differences", "the sigma that both claim"
+        errors, sigma = "differences", "the sigma that both report"
     if k.value <= 1 and verdict.facts.first is not None:  # half of the scans hide the others
         times = words.number(sqrt(verdict.facts.first.excess))
-        return f"{errors} are {times} times {sigma} in the mean square ({size})"
-    return f"{errors} are {_sigmas(verdict)} {sigma} ({size})"
+        return f"{errors} are {times} times {sigma} in the mean square ({_factor(verdict)})"
+    return f"{errors} are {_sigmas(verdict)} {sigma} ({_factor(verdict)})"
 
 
 def _factor(verdict: Verdict) -> str:
@@ -153,7 +170,7 @@ def _is_aligned(verdict: Verdict) -> bool:
 
 
 def _within(verdict: Verdict) -> float:
-    """The factor, either way, that the interval of a consistent belief leaves."""
+    """The factor on k, either way, that the interval of a consistent belief leaves."""
     if verdict.row is not None:
         low, high = verdict.row.interval(TAIL)
     else:
@@ -163,23 +180,23 @@ def _within(verdict: Verdict) -> float:
 
 
 def _why_open(verdict: Verdict) -> str:
-    """Why no verdict is possible, and what would tell."""
-    facts, reason = verdict.facts, verdict.reason
-    if reason == "no errors" and facts.pair is not None:
+    """Why no verdict is possible."""
+    facts, why_not = verdict.facts, verdict.reason
+    if why_not == "no errors" and facts.pair is not None:
         return SAME_TRACK
-    if reason is None or reason in PLAIN:
+    if why_not is None or why_not in PLAIN:
         shows = "scan shows" if facts.scans == 1 else "scans show"
-        return verdict.doubt or PLAIN[reason or "doubt"].format(scans=facts.scans, shows=shows)
+        return verdict.doubt or PLAIN[why_not or "doubt"].format(scans=facts.scans, shows=shows)
     why = {
         "gaps": ", but the stamps of the two tracks are too far apart",
         "horizons disagree": ", but too tight over some horizons and too wide over others",
-        "freedoms": f", but {_another(verdict)} would explain it",
-        "correlation": f"; {excuse_text(verdict)}",
-        "hidden by the fit": " after alignment, as honest and dishonest beliefs could have",
+        "extrinsic or time offset": f", but {_another(verdict)} would explain it",
+        "correlation": f"; {correlation_text(verdict)}",
+        "hidden by the fit": " after alignment, which consistent and overconfident tracks can have",
         "not shown": _not_shown(verdict),
-        "two beliefs": ONE_SIDED,
+        "two beliefs": ": not shown to be above 1, which proves nothing",
     }
-    return f"{_factor(verdict)}{why[reason]}"
+    return f"{_factor(verdict)}{why[why_not]}"
 
 
 def _not_shown(verdict: Verdict) -> str:
@@ -189,13 +206,19 @@ def _not_shown(verdict: Verdict) -> str:
     if own < HIDDEN:
         return f", of a variance that is the reference's to {words.share(1 - own)}"
     if second is None:
-        return ", and too little is independent to tell"
+        return ", and too few scans are independent to tell"
     ends = f"{words.number(second.low)} to {words.number(second.high)}"
-    return f", and the factor may be anything from {ends}"
+    return f", and the factor on the covariance may be {ends}"
 
 
-def values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
-    """'lever arm 12 cm, body rotation 1.9 deg, clock +2 ms', of the freedoms named."""
+def values_text(verdict: Verdict, fitted: Iterable[Freedom]) -> str:
+    """'lever arm 12 cm, body rotation 1.9 deg, time offset +2 ms', of those named."""
+    found = ((OPEN_NAMES.get(each, each), value_text(verdict, each)) for each in fitted)
+    return ", ".join(f"{name} {value}" for name, value in found if value)
+
+
+def value_text(verdict: Verdict, fitted: Freedom) -> str:
+    """The value that suits the estimate best; empty where it was not fitted."""
     values = verdict.facts.values
     if values is None:
         return ""
@@ -204,35 +227,57 @@ def values_text(verdict: Verdict, freedoms: Iterable[Freedom]) -> str:
         "body rotation": words.angle(float(np.degrees(so3.angle(values.body)))),
         "clock": words.duration(values.clock_s, signed=True),
     }
-    return ", ".join(f"{each} {known[each]}" for each in freedoms if each in known)
+    return known.get(fitted, "")
+
+
+def bound_text(verdict: Verdict) -> str | None:
+    """'k at least 54.6 whatever the correlations'; None unless overconfident."""
+    if verdict.at_least is None:
+        return None
+    sure = {"any correlation": WHATEVER, "averaging": AVERAGING}.get(verdict.by, "")
+    if verdict.row is not None:
+        sure = f"over {words.count(verdict.row.horizon, 'scan')} of relative motion"
+    name = "k" if verdict.facts.pair is None else "k_pair"
+    return f"{name} at least {words.number(verdict.at_least)} {sure}".rstrip()
+
+
+def reference_text(verdict: Verdict) -> str | None:
+    """'a reference sigma of 1.06 cm would explain it'; None: not known."""
+    sigma = verdict.reference_sigma
+    if sigma is None:
+        return None
+    angles = verdict.facts.space == "rotation"
+    size = words.angle(float(np.degrees(sigma))) if angles else words.length(sigma)
+    return f"a reference sigma of {size} would explain it"
+
+
+def open_text(verdict: Verdict) -> str | None:
+    """What of k the extrinsic and time offset explain, where that is most of it."""
+    facts, first = verdict.facts, verdict.facts.first
+    fitted = [each for each in facts.freedoms if each in OPEN_WORDS]
+    if verdict.label != "overconfident" or first is None or not fitted:
+        return None
+    if first.excess >= EXPLAINED * (verdict.factor or 0.0):
+        return None
+    names = words.join(dict.fromkeys(OPEN_WORDS[each] for each in fitted))
+    times = words.number(sqrt(first.excess))
+    return f"with {names} fitted ({values_text(verdict, fitted)}) errors are {times} times sigma"
 
 
 def support(verdict: Verdict) -> list[str]:
-    """What else belongs to the verdict: what it holds for, what carries it, what would end it."""
+    """What else belongs to the verdict: its bound, what carries it, what would explain it."""
     facts, first = verdict.facts, verdict.facts.first
-    said = []
+    texts = [bound_text(verdict), open_text(verdict), reference_text(verdict)]
     if verdict.label == "overconfident":
-        opened = words.join(dict.fromkeys(OPEN_WORDS[e] for e in facts.freedoms if e in OPEN_WORDS))
-        said += [f"it holds for any {opened}"] if opened else []
-        if verdict.reference_sigma is not None:
-            said.append(f"{_noise_text(verdict)} would end the verdict")
-        if first is not None and opened and first.excess < EXPLAINED * (verdict.factor or 0.0):
-            left = words.number(first.excess)
-            said.append(f"mean square {left} times the claim with the kindest {opened}")
-        said += [row_text(verdict.row)] if verdict.row is not None else []
-        said += [_dependence_text(verdict)] if facts.pair is not None else []
-        more = 0.0 if facts.second is None else facts.second.low
-        if verdict.by == "any correlation" and more > (verdict.at_least or 0.0):
-            said.append(f"at least {words.number(more)} {AVERAGING}")
+        texts += [_dependence_text(verdict)] if facts.pair is not None else []
         if first is not None and verdict.by == "any correlation" and first.by_few_scans:
-            said.append("the worst 5 % of the scans carry it")
+            texts.append(f"the worst {words.level(WORST_PART)} of the scans carry it")
         elif (verdict.at_least or 0.0) > (verdict.high or verdict.factor or 0.0):
-            said.append("the bound is of the mean square, which large errors raise above k")
-    excuse = excuse_text(verdict)
-    if excuse is not None and verdict.reason != "correlation":
-        said.append(excuse)
-    said += [WOULD_TELL[verdict.reason]] if verdict.reason in WOULD_TELL else []
-    return said
+            texts.append("the bound is of the mean square, which large errors raise above k")
+    if verdict.reason != "correlation":
+        texts.append(correlation_text(verdict))
+    texts.append(next_step(verdict))
+    return [text for text in texts if text]
 
 
 def _dependence_text(verdict: Verdict) -> str:
@@ -240,34 +285,27 @@ def _dependence_text(verdict: Verdict) -> str:
     if (verdict.at_least or 0.0) > OPPOSED:
         return "above 2, which no dependence between their errors explains"
     at = "" if verdict.by == "relative motion" else " at any scan"
-    return f"their errors must not be opposed{at}"
+    return f"provided their errors are not negatively correlated{at}"
 
 
-def evidence_text(verdict: Verdict) -> str | None:
-    """What the kindest fit leaves beside its limits; None where nothing was fitted."""
+def evidence_rows(verdict: Verdict) -> list[tuple[str, str]]:
+    """Quantity and value of all that the verdict rests on; empty where nothing was fitted."""
     first, second = verdict.facts.first, verdict.facts.second
     if first is None:
-        return None
-    left, limit = words.number(first.excess), words.number(first.limit)
-    said = f"mean square {left} times the claim ({limit} at most {WHATEVER}, {words.level(LEVEL)})"
-    rest = words.number(first.without_worst)
-    said += f"; {rest} without the worst {words.level(WORST_PART)} of scans"
+        return []
+    percent = words.level(WORST_PART)
+    ends = ""
     if second is not None:
         ends = f"{words.number(second.low)} to {words.number(second.high)}"
-        said += f"; factor {ends} {AVERAGING}"
-    excuse = excuse_text(verdict)
-    return said if excuse is None else f"{said}; {excuse}"
-
-
-def fitted_text(verdict: Verdict) -> str | None:
-    """Lever arm, body rotation and clock that are kindest to the estimate; None where closed."""
-    text = values_text(verdict, verdict.facts.freedoms)
-    whom = "the estimate" if verdict.facts.pair is None else "the two"
-    return f"{text} would be kindest to {whom}" if text else None
-
-
-def _noise_text(verdict: Verdict) -> str:
-    sigma = verdict.reference_sigma or 0.0
-    turned = verdict.facts.space == "rotation"
-    size = words.angle(float(np.degrees(sigma))) if turned else words.length(sigma)
-    return f"a reference uncertain by {size} per axis"
+    rows = [
+        ("k at least", "" if verdict.at_least is None else words.number(verdict.at_least)),
+        ("k if errors average out", ends),
+        ("mean square / reported", words.number(first.excess)),
+        (f"limit {WHATEVER}, {words.level(LEVEL)}", words.number(first.limit)),
+        (f"mean square without worst {percent}", words.number(first.without_worst)),
+        *(
+            (f"best-case {OPEN_NAMES.get(each, each)}", value_text(verdict, each))
+            for each in verdict.facts.freedoms
+        ),
+    ]
+    return [row for row in rows if row[1]]

@@ -1,5 +1,6 @@
 """Beliefs compared with each other: their report, and strict JSON data."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
@@ -11,9 +12,9 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.judge.sentences import evidence_text, fitted_text, support
+from smfeval.judge.sentences import evidence_rows, support, title
 from smfeval.show.check import reading_rows
-from smfeval.show.numbers import relative_rows
+from smfeval.show.numbers import relative_motion_table
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -28,61 +29,72 @@ from smfeval.show.report import (
     number_cell,
     plain_cell,
 )
-from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.track import AnyTrack
 from smfeval.why.causes import explanation
 
 SCHEMA = "smfeval.pair/1"
+TOO_FEW = "no: fewer degrees of freedom than the tracks leave open"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 BOUND_SENTENCE = (
-    "two honest beliefs, errors independent or partly shared, give 1 at most; "
+    "two consistent tracks give 1 at most if their errors are not negatively correlated; "
     "not above 1 proves nothing"
 )
-SHORT_BOUND = "two honest beliefs give 1 at most; not above 1 proves nothing"
-NEXT = "-v (all numbers, other clocks and alignments), --html FILE (figures)"
+NEXT = ("-v (all numbers, other time offsets and alignments)", "--save page.html")
 HOW_WORDS = {
-    "projected": "scored under what both claims leave after the fit (M J M^T)",
-    "granted": "scored under the summed covariances and that of the fit, which is granted",
-    "after a fit": "scored under the summed covariances, which know nothing of the fit",
+    "projected": "scored under what both reported covariances leave after the fit (M J M^T)",
+    "granted": "scored under the summed covariances and that of the fit",
+    "after a fit": "scored under the summed covariances, which do not include the fit",
 }
 
 
 def report(comparison: Comparison, *, verbose: bool = False) -> Report:
-    """What is proved, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
-    comparison = comparison if verbose else _with_short_names(comparison)
+    """What is shown, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
+    comparison = _with_short_names(comparison)
     pairs, attribution = comparison.pairs, comparison.attribution
-    end = [
-        Row("bound", BOUND_SENTENCE if verbose else SHORT_BOUND),
-        *labelled("note", comparison.notes),
-        *labelled("doubt", doubt_texts(comparison)),
-        *([] if verbose else [Row("next", NEXT)]),
-    ]
-    rows: list[Row] = []
-    for track in comparison.tracks if verbose else ():
-        rows += reading_rows(name_of(track), track)
+    end = labelled("doubt", doubt_texts(comparison))
+    if verbose:
+        end += [*labelled("note", comparison.notes), Row("bound", BOUND_SENTENCE)]
+    else:
+        notes = comparison.notes[bool(comparison.assumptions) :]
+        more = f" ({words.count(len(notes) - 1)} more: -v)" if len(notes) > 1 else ""
+        end += [Row("note", f"{notes[0]}{more}")] if notes else []
+        steps = [step for step in dict.fromkeys(pair.claim.next_step for pair in pairs) if step]
+        end.append(Row("next", " | ".join([*steps[:1], *NEXT])))
 
+    rows: list[Row] = []
+    names = words.without_common_folders([name_of(track) for track in comparison.tracks])
+    for name, track in zip(names, comparison.tracks, strict=True):
+        rows += reading_rows(name, track) if verbose else []
     if attribution is None:
         (pair,) = pairs
-        rows += [*(_pair_rows(pair) if verbose else _brief_rows(pair)), *end]
-        title = pair.claim.sentence if verbose else pair.claim.headline
-        return Report((ReportSection(title, rows=tuple(rows), label=pair.claim.label),))
+        lines = [*rows, *end] if verbose else [*_brief_rows(pair, comparison.assumptions), *end]
+        first = ReportSection(
+            title(pair.claim),
+            tuple(support(pair.claim)) if verbose else (),
+            rows=tuple(lines),
+            label=pair.claim.label,
+        )
+        return Report((first, *(pair_sections(pair) if verbose else ())))
 
     sentences = tuple(pair.claim.sentence for pair in pairs if verbose)
+    tight = sum(pair.claim.label == "overconfident" for pair in pairs)
+    label = "overconfident" if tight else "cannot tell"
+    shown = f"{label.upper()}  {words.count_of(tight, len(pairs), 'pair')}: at least one of the two"
     first = ReportSection(
-        attribution_sentence(attribution), sentences, k_pair_matrix(comparison), indent=0
+        shown if tight else f"{label.upper()}  none of {words.count(len(pairs), 'pair')} shows it",
+        (attribution_sentence(attribution), *sentences),
+        k_pair_matrix(comparison),
+        label=label,
+        indent=0,
     )
-    blocks = [
-        ReportSection(f"{pair.a} and {pair.b}", rows=tuple(_pair_rows(pair)))
-        for pair in pairs
-        if verbose
-    ]
-    last = ReportSection(rows=(*rows, *_attribution_rows(attribution), *end))
-    return Report((first, *blocks, last), apart=False)
+    blocks = [section for pair in pairs if verbose for section in pair_sections(pair)]
+    own = [] if attribution.reason else [_attribution_section(attribution)]
+    return Report((first, *blocks, *own, ReportSection(rows=(*rows, *end))))
 
 
 def last_lines(comparison: Comparison) -> list[str]:
-    """What `-q` prints: a line for each pair, and one on who is to blame."""
+    """What `-q` prints: a line for each pair, and the attribution."""
     lines = [pair.claim.headline for pair in comparison.pairs]
     if comparison.attribution is not None:
         lines.append(attribution_sentence(comparison.attribution))
@@ -113,46 +125,43 @@ def _with_short_names(comparison: Comparison) -> Comparison:
     return replace(comparison, pairs=tuple(pairs), attribution=own)
 
 
-def _brief_rows(pair: Pair) -> list[Row]:
-    """The few lines of a pair; a reference that was asked to check it has its say."""
-    pairs, alignment = pair.pairs, pair.alignment
-    matched = words.count_of(len(pairs), pairs.scans, "scan")
-    offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
-    moved = "" if pairs.moves is None else ", moved over the gaps"
-    aligned = "not aligned" if alignment.kind == "none" else f"aligned by {alignment.kind}"
-    holds = "; ".join(support(pair.claim))
+def _brief_rows(pair: Pair, assumptions: Sequence[str]) -> list[Row]:
+    """The few lines of a pair; the errors against a reference where one was given."""
+    pairs, kind = pair.pairs, pair.alignment.kind
+    evidence = "; ".join(text for text in support(pair.claim) if text != pair.claim.next_step)
     spaces = [
-        f"{'' if each.name == 'rotation' else each.name + ' '}k_pair {words.number(each.k.value)}, "
-        f"{each.claim.label}"
+        f"{'' if each.name == 'rotation' else each.name + ' '}{each.claim.label}, "
+        f"k_pair = {words.number(each.k.value)}"
         for each in pair.spaces
     ]
-    rows = [Row("k_pair", str(pair.k))]
-    rows += [Row("holds", holds)] if holds else []
-    rows += relative_rows(pair.motion, pair.intervals)[:1] if pair.motion.rows else []
+    mean, energy = (words.length(each.value) for each in (pair.distance, pair.energy))
+    rows = [Row("evidence", evidence)] if evidence else []
+    rows += [Row("difference", f"{mean} mean; energy {energy}")]
     rows += [Row("rotation", "; ".join(spaces))] if spaces else []
-    rows += [
-        Row("difference", f"mean {pair.distance}; energy {pair.energy}"),
-        Row("matched", f"{matched}{offset}{moved}; {aligned}"),
-    ]
+    setup = [words.count_of(len(pairs), pairs.scans, "scan")]
+    setup += [f"time offset {words.duration(pairs.offset_s, signed=True)}"] * bool(pairs.offset_s)
+    setup += [] if pairs.moves is None else ["interpolated"]
+    assumed = f"; assumed: {', '.join(assumptions)}" if assumptions else ""
+    rows.append(Row("setup", f"{', '.join([*setup, words.alignment(kind)])}{assumed}"))
     return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
 def paper_text(pair: Pair) -> str:
-    """'1.82 as in the paper (unweighted fit of SE(3), nothing granted)'."""
+    """'1.82 as in the paper (unweighted SE(3) fit, sum of marginals)'."""
     found = "none" if pair.k_paper is None else words.number(pair.k_paper)
-    return f"{found} as in the paper (unweighted fit of SE(3), nothing granted)"
+    return f"{found} as in the paper (unweighted SE(3) fit, sum of marginals)"
 
 
 def attribution_sentence(found: Attribution) -> str:
-    """Who of three or more is overconfident, if that can be told."""
+    """Which of three or more are overconfident, if that can be shown."""
     if found.reason:
         return f"attribution: not identifiable, {found.reason}"
-    guilty = [own for own in found.estimators if own.label == "overconfident"]
-    if guilty:
+    overconfident = [own for own in found.estimators if own.label == "overconfident"]
+    if overconfident:
         names = words.join(
-            f"{own.name} (at least {words.number(own.at_least or 0)})" for own in guilty
+            f"{own.name} (at least {words.number(own.at_least or 0)})" for own in overconfident
         )
-        return f"attribution: overconfident, unless the others are wrong together: {names}"
+        return f"attribution: overconfident, unless the others share their errors: {names}"
     suspects = [own for own in found.estimators if own.label == "suspect"]
     if suspects:
         names = words.join(f"{own.name} (k {words.number(own.k.value)})" for own in suspects)
@@ -182,47 +191,97 @@ def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
     return list(zip((pair.a, pair.b), reasons, strict=True))
 
 
-def k_by_axis_text(pair: Pair) -> str:
-    """'x 1.2, y 3.4, z 0.9'."""
-    return ", ".join(f"{name} {words.number(k)}" for name, k in pair.k_by_axis.items())
+def pair_sections(pair: Pair) -> list[ReportSection]:
+    """Every number of a pair in tables, and how it was reached."""
+    least = f"least over other time offsets and alignments: {words.number(pair.k_least)}"
+    tables = {
+        f"{pair.a} and {pair.b}": number_table(pair),
+        "relative motion": relative_motion_table(pair.motion, pair.intervals),
+        "k_pair by alignment": alignment_table(pair),
+        f"k_pair by time offset of {pair.a}": offset_table(pair),
+    }
+    sections = [ReportSection(name, table=table) for name, table in tables.items() if table.rows]
+    sections[-1] = replace(sections[-1], notes=(f"  {least}",))
+    rows = pair_setup_rows(pair)
+    rows += _hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else []
+    return [*sections, ReportSection("setup", rows=tuple(rows))]
 
 
-def _pair_rows(pair: Pair) -> list[Row]:
-    alignment, gauge = pair.alignment, "no alignment"
-    if alignment.kind != "none":
-        free = f"; left open: {', '.join(alignment.free)}" if alignment.free else ""
-        residual = f"residual {words.length(alignment.residual_m or 0)}"
-        gauge = f"{alignment.kind}, {alignment.freedoms} freedoms, {residual}{free}"
-    how = HOW_WORDS.get(pair.difference.how)
-    honest = words.number(median_chi_squared(pair.scored.residuals.dimension))
-    share = words.share(pair.share_a)
-    rows = [
-        Row("matched", _matched_text(pair)),
-        Row("gauge", gauge),
-        *labelled("claim", (f"{name}: {why}" for name, why in claim_reasons(pair))),
-        *([] if how is None else [Row("claim", how)]),
-        Row("difference", f"mean {pair.distance}"),
-        Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
-        Row("energy", str(pair.energy)),
-        Row("log score", str(pair.log)),
-        Row("NEES", f"median {pair.nees_median} (at most {honest} if both are honest)"),
-        Row("k_pair", f"{pair.k}; {paper_text(pair)}"),
-        *labelled("judged", judged_texts(pair)),
-        *relative_rows(pair.motion, pair.intervals, verbose=True),
-        Row("by axis", k_by_axis_text(pair)),
-        *(Row(each.name, each.claim.sentence) for each in pair.spaces),
-        *labelled("by gauge", _by_gauge(pair)),
-        *labelled("clock of A", _by_clock(pair)),
-        Row("least", f"k_pair {words.number(pair.k_least)} over these clocks and open gauges"),
+def number_table(pair: Pair) -> Table:
+    """Numbers of the differences of position, rotation and pose."""
+    verdicts = {"position": pair.claim, **{each.name: each.claim for each in pair.spaces}}
+    evidence = [dict(evidence_rows(each)) for each in verdicts.values()]
+    k = [pair.k, *(each.k for each in pair.spaces)]
+    blank = (DASH,) * len(pair.spaces)
+    rows: list[Cells] = [
+        (Cell("verdict"), *(Cell(each.label, is_label=True) for each in verdicts.values())),
+        (Cell("k_pair"), *map(number_cell, k)),
+        (Cell("k_pair as in the paper"), plain_cell(pair.k_paper), *blank),
+        *(
+            (Cell(quantity), *(Cell(found.get(quantity, "-")) for found in evidence))
+            for quantity in dict.fromkeys(name for found in evidence for name in found)
+        ),
+        (Cell("median NEES"), number_cell(pair.nees_median), *blank),
+        (Cell("mean difference"), number_cell(pair.distance), *blank),
+        (Cell("energy score"), number_cell(pair.energy), *blank),
+        (Cell("log score"), number_cell(pair.log), *blank),
+        *(
+            (Cell(f"k_pair, {axis}"), plain_cell(value), *blank)
+            for axis, value in pair.k_by_axis.items()
+        ),
     ]
-    return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
+    return Table(("", *verdicts), tuple(rows))
+
+
+def alignment_table(pair: Pair) -> Table:
+    """k_pair under other alignments."""
+    return Table(
+        ("alignment", "k_pair", "admissible"),
+        tuple(
+            (
+                Cell(f"{each.gauge}{' (as scored)' * each.chosen}"),
+                plain_cell(each.k),
+                Cell("yes" if each.admissible else TOO_FEW),
+            )
+            for each in pair.gauges
+        ),
+    )
+
+
+def offset_table(pair: Pair) -> Table:
+    """k_pair under other time offsets of the first track."""
+    rows = (
+        (Cell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms), plain_cell(each.k))
+        for each in pair.clock
+    )
+    return Table(("added to its stamps", "k_pair"), tuple(rows))
+
+
+def pair_setup_rows(pair: Pair) -> list[Row]:
+    """How two tracks were matched, aligned and scored."""
+    alignment, text = pair.alignment, "none"
+    if alignment.kind != "none":
+        free = f"; not determined: {', '.join(alignment.free)}" if alignment.free else ""
+        residual = f"residual {words.length(alignment.residual_m or 0)}"
+        path = f"over {words.length(alignment.fitted_path_m)}"
+        degrees = f"{alignment.freedoms} degrees of freedom"
+        text = f"{alignment.kind}, {degrees} {path}, {residual}{free}"
+    how = HOW_WORDS.get(pair.difference.how)
+    share = words.share(pair.share_a)
+    return [
+        Row("matched", _matched_text(pair)),
+        Row("alignment", text),
+        *labelled("covariance", (f"{name}: {why}" for name, why in claim_reasons(pair))),
+        *([] if how is None else [Row("covariance", how)]),
+        Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
+    ]
 
 
 def _matched_text(pair: Pair) -> str:
     pairs, scored = pair.pairs, len(pair.scored.residuals)
     gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
     used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
-    offset = f", offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
+    offset = f", time offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
     moved = "" if pairs.moves is None else f"; {pairs.moves.sentence}"
     return (
         f"{words.count_of(len(pairs), pairs.scans, 'scan')} to {words.count(pairs.poses)}{used}; "
@@ -230,65 +289,39 @@ def _matched_text(pair: Pair) -> str:
     )
 
 
-def judged_texts(pair: Pair) -> list[str]:
-    """What the kindest fit leaves, and its extrinsic and clock."""
-    return list(filter(None, (evidence_text(pair.claim), fitted_text(pair.claim))))
-
-
-def _by_gauge(pair: Pair) -> list[str]:
-    """Alignments and k_pair; in brackets those with fewer freedoms than the tracks leave open."""
-    names = [row.gauge if row.admissible else f"({row.gauge})" for row in pair.gauges]
-    values = [str(plain_cell(row.k)) for row in pair.gauges]
-    short = any(not row.admissible for row in pair.gauges)
-    explained = ["in brackets: fewer freedoms than the tracks leave open"] if short else []
-    return [*words.table([["", *names], ["k_pair", *values]], right=True), *explained]
-
-
-def _by_clock(pair: Pair) -> list[str]:
-    """Offsets and k_pair; nothing where the clock was not turned."""
-    if not pair.clock:
-        return []
-    offsets = [words.exact(row.offset_ms, signed=True) for row in pair.clock]
-    how = "added to its stamps; it is moved by its own velocity and acceleration"
-    values = [words.number(row.k) for row in pair.clock]
-    return [*words.table([["ms", *offsets], ["k_pair", *values]], right=True), how]
-
-
 def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:
+    """Against a reference: whether the symmetric cross-covariance is positive semidefinite."""
     values = ", ".join(words.fixed(value, 2, signed=True) for value in found.eigenvalues)
     own = " and ".join(str(plain_cell(k)) for k in (found.k_a, found.k_b))
-    verdict = "no direction has opposed errors, the bound holds"
+    verdict = "positive semidefinite, the bound holds"
     if not found.holds:
         chance = "beyond chance" if found.is_refuted else "not beyond chance"
         if found.p is None:
-            chance = "by chance or not, for they wander"
+            chance = "by chance or not, for the errors drift"
         size = words.factor(found.factor)
-        verdict = f"opposed in part, {chance}: k_pair could be {size} too large"
+        verdict = f"not positive semidefinite, {chance}: k_pair could be {size} too large"
         if pair.claim.at_least is not None:
             verdict += f", at least {words.number(pair.claim.at_least / found.factor)} is then sure"
     return [
-        Row("errors", f"shared part by direction {values} (of -0.5 to 0.5): {verdict}"),
+        Row("errors", f"cross-covariance, eigenvalues {values} (of -0.5 to 0.5): {verdict}"),
         Row("", f"k of each against the reference: {own} ({words.count(found.scans, 'scan')})"),
         Row("", f"k_pair with each aligned to the reference: {words.number(found.k_pair)}"),
     ]
 
 
-def _attribution_rows(found: Attribution) -> list[Row]:
-    if found.reason:
-        return [Row("own k", f"not identifiable: {found.reason}")]
-    head = ["", "k", "k if two share", "error", "reported", "at least", "label"]
-    body = [list(map(str, own_cells(own))) for own in found.estimators]
-    lines = words.table([head, *body], right=True)
+def _attribution_section(found: Attribution) -> ReportSection:
+    """Each track on its own, and how it was told apart from the others."""
     how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
-    assumed = f"k: {what}second moments per axis, errors assumed uncorrelated"
     lost = "is lost: far from all others, which are therefore judged without it"
-    about = [f"{how}; {assumed}"]
+    about = [f"{how}; k: {what}second moments per axis, errors assumed uncorrelated"]
     about += [f"{own.name} {lost}" for own in found.estimators if own.lost]
     about += [
         f"{own.name}: no k, {own.k.reason}" for own in found.estimators if own.sigma_m is None
     ]
-    return [*labelled("own k", lines), *labelled("attribution", about)]
+    headings = ("track", "k", "k if two share", "error", "reported", "at least", "label")
+    table = Table(headings, tuple(map(own_cells, found.estimators)), right=True)
+    return ReportSection(table=table, rows=tuple(labelled("attribution", about)))
 
 
 def aligned_words(found: Attribution) -> str:

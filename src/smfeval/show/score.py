@@ -17,10 +17,17 @@ import numpy as np
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
-from smfeval.judge.sentences import support
+from smfeval.evaluation.result import SpaceScores
+from smfeval.judge.decide import Verdict
+from smfeval.judge.sentences import (
+    bound_text,
+    open_text,
+    reference_text,
+    title,
+)
 from smfeval.maths.arrays import median_of
 from smfeval.options import ENDING_SIGMA
-from smfeval.show.numbers import all_rows, energy_text, relative_rows
+from smfeval.show.numbers import all_sections, energy_text
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -41,17 +48,22 @@ from smfeval.track import ParticleTrack
 if TYPE_CHECKING:
     from smfeval.why.reasons import Reasons
 
-MOST_LINES = 14  # of the report of one estimate, with its verdict
-MOST_SUPPORT = 2  # of these, what a verdict holds for
-WIDTH = 88  # letters of a text beside its label
+WIDTH = 87  # letters of a text beside its label, in a line of 100
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 SHOWN_NUMBERS = (  # of the short report
     *("mae", "rmse", "energy", "log", "log_consistency", "log_sharpness"),
-    *("best_scale", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
+    *("best_scale", "factor_per_axis", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
     ENDING_SIGMA,
 )
-SHOWN = ("rmse", "energy", "log", "k", COVERAGE)  # columns of several that fit on a screen
-MORE = ("-v (all numbers)", "--html FILE (figures)")
+SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
+PAGE = "--save page.html"
+HEADINGS = {"factor_per_axis": "error/sigma"}
+LONGEST_NAME = 28  # letters of an estimate in a table that fits 100 columns
+ASSOCIATION_WORDS = {
+    "moved": "reference interpolated",
+    "gp": "reference interpolated with its uncertainty",
+    "nearest": "nearest reference poses",
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,8 @@ def report(found: Sequence[Findings], *, verbose: bool = False, chart: bool = Fa
         [_comparison([each.evaluation for each in found], verbose=verbose)] if several else []
     )
     if verbose or not several:
-        sections += [_section(each, verbose=verbose, chart=chart) for each in found]
+        for each in found:
+            sections += all_sections(each.evaluation) if verbose else [_section(each, chart=chart)]
     for each in found:
         if each.why is not None:
             from smfeval.show.causes import why_sections  # noqa: PLC0415  only where asked for
@@ -100,196 +113,165 @@ def last_lines(found: Findings) -> str:
     return "\n".join(lines)
 
 
-def _section(found: Findings, *, verbose: bool, chart: bool) -> ReportSection:
-    """The report of one estimate: a few lines, or every number."""
+def _section(found: Findings, *, chart: bool) -> ReportSection:
+    """The report of one estimate in a few lines."""
     evaluation, verdict = found.evaluation, found.evaluation.verdict
-    rows = all_rows(evaluation) if verbose else brief_rows(evaluation, why=found.why is None)
-    rows = _with_chart(rows, evaluation) if chart else rows
-    tracks = (evaluation.estimate, evaluation.reference)
-    names = " against ".join(track.provenance.name for track in tracks)
-    title, lead = (verdict.sentence, (names,)) if verbose else (verdict.headline, ())
-    return ReportSection(title, lead, rows=tuple(rows), label=verdict.label)
+    rows = brief_rows(evaluation, why=found.why is not None)
+    if chart:
+        from smfeval.show.terminal import error_over_sigma  # noqa: PLC0415  only on a terminal
+
+        line = error_over_sigma(evaluation)
+        rows[-1:-1] = [] if line is None else [Row("over time", line)]
+    return ReportSection(title(verdict), rows=tuple(rows), label=verdict.label)
 
 
-def _with_chart(rows: list[Row], evaluation: Evaluation) -> list[Row]:
-    from smfeval.show.terminal import error_over_sigma  # noqa: PLC0415  only on a terminal
-
-    line = error_over_sigma(evaluation)
-    return rows if line is None else [*rows[:-1], Row("sigmas", line), rows[-1]]
-
-
-def brief_rows(evaluation: Evaluation, *, why: bool = True) -> list[Row]:
-    """All lines but the verdict; `why`: whether `--why` is still to be named."""
-    tracks = (evaluation.estimate, evaluation.reference)
-    names = words.without_common_folders([track.provenance.name for track in tracks])
-    motion = evaluation.relative_motion
+def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
+    """All lines but the verdict; `why`: causes stand below and need no mention."""
+    rows = [
+        *_evidence_rows(evaluation.verdict),
+        Row("error", _error_text(evaluation)),
+        Row("scores", _scores_text(evaluation)),
+        *_rotation_rows(evaluation),
+    ]
     horizons = [
         f"{words.length(error.numbers['translation_rmse_m'].value)} over {error.horizon}"
         for error in evaluation.relative
     ]
-    rows = [
-        Row("scored", " against ".join(names)),
-        *_size_rows(evaluation),
-        Row("scores", _scores_text(evaluation)),
-        *_rotation_rows(evaluation),
-    ]
-    if motion is not None and motion.rows:
-        relative = relative_rows(motion, evaluation.options.intervals)
-        rows += [Row(label, _cut(text)) for label, text in relative]
     rows += [Row("relative", f"RMSE {', '.join(horizons)}")] if horizons else []
-    rows += [Row("matched", _matched_text(evaluation)), *note_rows(evaluation)]
-    room = MOST_LINES - len(rows) - 2  # the verdict, and what to try
-    rows += doubt_rows(evaluation, most=room)
-    return [*rows, Row("next", next_text(evaluation, why=why))]
+    rows += [Row("setup", _setup_text(evaluation)), *doubt_rows(evaluation)]
+    return [*rows, Row("next", " | ".join(next_steps(evaluation, why=why)))]
 
 
-def _size_rows(evaluation: Evaluation) -> list[Row]:
-    """Error beside sigma, k, the coverage of one level, and what the verdict holds for.
+def _evidence_rows(verdict: Verdict) -> list[Row]:
+    """The bound of an overconfident verdict, and what would explain it."""
+    texts = (bound_text(verdict), open_text(verdict) or reference_text(verdict))
+    text = "; ".join(filter(None, texts))
+    return [Row("evidence", text)] if text else []
 
-    Sigma is the root of the median tr S, which the RMSE of an honest belief is about.
-    """
-    error, mae = f"RMSE {evaluation['rmse']}", f"MAE {words.length(evaluation['mae'].value)}"
-    residuals = evaluation.position.residuals
+
+def _error_text(evaluation: Evaluation) -> str:
+    """RMSE beside sigma, the root of the median tr S, and the coverage of one level."""
+    error = f"{words.length(evaluation['rmse'].value)} RMSE"
+    residuals, coverage = evaluation.position.residuals, evaluation.get(COVERAGE)
     if residuals.covariance is None:
-        return [Row("error", f"{error}, {mae}; no uncertainty is reported")]
+        return f"{error}, {words.length(evaluation['mae'].value)} MAE; no uncertainty is reported"
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(median_of(variance))))
-    after = " after the fit" if residuals.reported is not None else ""
     uncertain = evaluation.uses_reported_noise or evaluation.uses_assumed_noise
-    noise = " (reference included)" if uncertain else ""
-    rows = [Row("error", f"{error} where {sigma} is reported{after}{noise}; {mae}")]
-
-    k, coverage = evaluation.get("k"), evaluation.get(COVERAGE)
-    if k is not None and coverage is not None:
-        level = words.level(evaluation.options.intervals.level)
-        sure = "" if k.low is None else f" ({level})"
-        after = " after the fit" if evaluation.alignment.kind != "none" else ""
-        region = f"the {words.level(NOMINAL)} region holds the reference"
-        rows += [
-            Row("k", f"{k}{sure}{after}; 1 if honest, above 1 too tight"),
-            Row("coverage", f"{region} in {coverage.text('%')} of scans"),
-        ]
-
-    lines: list[str] = []
-    for text in support(evaluation.verdict):
-        fits = lines and len(lines[-1]) + len(text) + 2 <= WIDTH
-        lines[-1:] = [f"{lines[-1]}; {text}"] if fits else [*lines[-1:], text]
-    return rows + labelled("evidence", map(_cut, lines[:MOST_SUPPORT]))
+    noise = " with reference noise" if uncertain else ""
+    region = ""
+    if coverage is not None:
+        share = words.quantity(coverage.value, "%")
+        region = f"; the {words.level(NOMINAL)} region holds the truth in {share} of scans"
+    return f"{error}, {sigma} reported{noise}{region}"
 
 
 def _scores_text(evaluation: Evaluation) -> str:
     """Energy and log score; what the same errors would score under the best multiple of S."""
     energy, log, scale = (evaluation.get(name) for name in ("energy", "log", "best_scale"))
-    scores = [] if energy is None else [f"energy {energy_text(energy, evaluation)}"]
-    scores += [] if log is None else [f"log score {words.quantity(log.value, log.unit)}"]
+    scores = [] if energy is None else [f"energy {energy_text(energy.value, evaluation)}"]
+    scores += [] if log is None else [f"log {words.quantity(log.value, log.unit)}"]
+    text = ", ".join(scores) or "none were asked for"
     particles = isinstance(evaluation.estimate, ParticleTrack)
     if scale is None or log is None or particles or not 0 < scale.value < float("inf"):
-        return ", ".join(scores) or "none were asked for"
+        return text
     residuals = evaluation.position.residuals
     assert residuals.covariance is not None
-    best = scaled_log_score(residuals.error, residuals.covariance, scale.value, residuals.noise)
-    times = f"covariance times {words.number(scale.value)}"
-    return f"{', '.join(scores)} (at best {words.number(best)}, {times})"
+    best = words.number(
+        scaled_log_score(residuals.error, residuals.covariance, scale.value, residuals.noise)
+    )
+    if best == words.number(log.value):
+        return text
+    times = f"{words.factor(scale.value)} {'larger' if scale.value > 1 else 'as large'}"
+    return f"{text} ({best} if the covariance were {times})"
 
 
 def _rotation_rows(evaluation: Evaluation) -> list[Row]:
-    """The mean angle, and in a word whether rotation and pose are honest."""
-    angle = evaluation.get("rotation")
+    """The mean angle with the verdict on rotations; the pose where it is judged otherwise."""
+    angle, rotation, pose = evaluation.get("rotation"), evaluation.rotation, evaluation.pose
     if angle is None:
         return []
-    texts = [str(angle)]
-    for scored in (evaluation.rotation, evaluation.pose):
-        if scored is not None and scored.verdict is not None:
-            space = scored.space.name
-            name = "" if space == "rotation" else f"{space} "
-            k = scored.numbers.get(f"k_{space}")
-            size = "" if k is None else f" (k {words.number(k.value)})"
-            texts.append(f"{name}{scored.verdict.label}{size}")
-    return [Row("rotation", "; ".join(texts))]
+    text, labels = words.angle(angle.value), [evaluation.verdict.label]
+    if rotation is not None and rotation.verdict is not None:
+        text = f"{rotation.verdict.label}: {text}{_k_text(rotation)}"
+        labels.append(rotation.verdict.label)
+    if pose is not None and pose.verdict is not None and pose.verdict.label not in labels:
+        text += f"; pose {pose.verdict.label}{_k_text(pose)}"
+    return [Row("rotation", text)]
 
 
-def _matched_text(evaluation: Evaluation) -> str:
-    """How many scans, how far away in time, how aligned, on which axes."""
-    pairs, scored = evaluation.pairs, len(evaluation.position.residuals)
-    gap = float(np.abs(pairs.gap_s).max())
-    parts = [words.count_of(len(pairs), pairs.scans, "scan")]
+def _k_text(scored: SpaceScores) -> str:
+    k = scored.numbers.get(f"k_{scored.space.name}")
+    return "" if k is None else f", k = {words.number(k.value)}"
+
+
+def _setup_text(evaluation: Evaluation) -> str:
+    """Scans, association, alignment, axes, and what was assumed."""
+    pairs, options, alignment = evaluation.pairs, evaluation.options, evaluation.alignment
+    scored = len(evaluation.position.residuals)
+    parts = [f"all {words.count(pairs.scans, 'scan')}"]
+    if len(pairs) < pairs.scans:
+        parts = [words.count_of(len(pairs), pairs.scans, "scan")]
     parts += [f"{words.count(scored)} scored"] if scored != len(pairs) else []
-    parts += [f"offset {words.duration(pairs.offset_s)}"] if pairs.offset_s else []
-    how = "gaps" if pairs.moves is None else "moved over gaps"
-    parts += [f"{how} up to {words.duration(gap)}"] if gap else []
-
-    alignment, start = evaluation.alignment, evaluation.options.fit_on
-    aligned = "not aligned"
-    if alignment.kind != "none":
-        on = f" on the first {start}" if start else ""
-        free = f", {', '.join(alignment.free)} left open" if alignment.free else ""
-        aligned = f"aligned by {alignment.kind}{on}{free}"
-    return f"{', '.join(parts)}; {aligned}; axes {evaluation.options.axes}"
-
-
-def _other_notes(evaluation: Evaluation) -> list[str]:
-    """Notes without the one that explains brackets."""
-    return [note for note in evaluation.all_notes if note != evaluation.intervals_note]
-
-
-def note_rows(evaluation: Evaluation) -> list[Row]:
-    """What was left out or assumed, on one line; what does not fit is counted."""
-    tracks = (("estimate", evaluation.estimate), ("reference", evaluation.reference))
-    remarks = [f"{who}: {text}" for who, track in tracks for text in track.provenance.remarks]
-    notes = _other_notes(evaluation)
-    notes.sort(key=lambda note: (note not in evaluation.omissions, note in remarks))
-    if not notes:
-        return []
-    shown = notes[:1]
-    for note in notes[1:]:
-        shown += [note] if len("; ".join([*shown, note])) <= WIDTH else []
-    more = f"; {words.count(len(notes) - len(shown))} more: -v" if len(shown) < len(notes) else ""
-    return [Row("note", f"{_cut('; '.join(shown), WIDTH - len(more))}{more}")]
+    left_out = sum(
+        left.count
+        for track in (evaluation.estimate, evaluation.reference)
+        for left in track.provenance.dropped
+    )
+    parts += [f"{words.count(left_out, 'row')} left out"] if left_out else []
+    parts += [f"time offset {words.duration(pairs.offset_s, signed=True)}"] * bool(pairs.offset_s)
+    if np.abs(pairs.gap_s).max() > 0 or options.association != "moved":
+        parts.append(ASSOCIATION_WORDS[options.association])
+    on = f" on the first {options.fit_on}" if options.fit_on else ""
+    free = f" ({', '.join(alignment.free)} not determined)" if alignment.free else ""
+    parts.append(f"{words.alignment(alignment.kind)}{on}{free}")
+    parts += ["extrinsic applied"] if options.extrinsic is not None else []
+    parts += [f"axes {options.axes}"] if options.axes != "xyz" else []
+    spoken_of = evaluation.verdict.reference_sigma is not None  # by the evidence
+    assumed = [a for a in evaluation.assumptions if not (spoken_of and a == "exact reference")]
+    return f"{', '.join(parts)}{'; assumed: ' if assumed else ''}{', '.join(assumed)}"
 
 
-def _cut(text: str, width: int = WIDTH) -> str:
-    """A sentence that is too long for its line, cut between words."""
-    return shorten(text, width, placeholder=" ...")
-
-
-def doubt_rows(evaluation: Evaluation, *, most: int) -> list[Row]:
-    """What looks wrong; the doubt that the verdict names has what to try."""
-    named = (evaluation.verdict.doubt, evaluation.verdict.lost)
-    every = [
-        remedy_text(doubt) if doubt.sentence in named else doubt_text(doubt)
+def doubt_rows(evaluation: Evaluation) -> list[Row]:
+    """What looks most wrong beyond what the verdict says, else the first note; and a count."""
+    verdict = evaluation.verdict
+    doubts = [
+        remedy_text(doubt) if doubt.sentence in (verdict.doubt, verdict.lost) else doubt_text(doubt)
         for doubt in evaluation.doubts
     ]
-    texts = [text for text in every if text]
-    if len(texts) > most:
-        texts = [*texts[: most - 1], f"{words.count(len(texts) - most + 1, 'more doubt')}: -v"]
-    return labelled("doubt", texts)
+    doubts = [text for text in doubts if text]
+    texts = [*doubts, *evaluation.other_notes]
+    if not texts:
+        return []
+    more = f" ({words.count(len(texts) - 1)} more: -v)" if len(texts) > 1 else ""
+    cut = shorten(texts[0], WIDTH - len(more), placeholder=" ...")
+    return [Row("doubt" if doubts else "note", f"{cut}{more}")]
 
 
-def next_text(evaluation: Evaluation, *, why: bool = True) -> str:
-    """What to try, by what stands in the way of a verdict or by the verdict itself."""
+def next_steps(evaluation: Evaluation, *, why: bool = False) -> list[str]:
+    """What to do next, the most useful first."""
     verdict, pairs, risk = evaluation.verdict, evaluation.pairs, evaluation.gap_risk
-    gaps = verdict.reason == "gaps" or (risk is not None and risk.p95 > RISK_LIMIT)
-    doubtful = verdict.doubt is not None or verdict.lost is not None
-    fitted = evaluation.alignment.kind != "none"
-    causes = ["--why (causes and other explanations)"] if why else []
-    situations = (  # the first that holds counts
-        (not evaluation.position.has_belief, ["smfeval check FILE (has it covariances?)"]),
-        (gaps, ["--association gp (bridges gaps)"]),
-        (doubtful, ["smfeval check FILE (is it what it claims?)"]),
-        (len(pairs) < pairs.scans / 2, ["--tolerance, --offset auto (match more scans)"]),
-        (verdict.label == "overconfident", causes),
-        (verdict.label == "cannot tell" and fitted, ["--gauge none (if both worlds are one)"]),
-    )
-    return ", ".join([*next((hints for holds, hints in situations if holds), []), *MORE])
+    causes = [] if why else ["--why (causes)"]
+    step = verdict.next_step
+    if step is None and risk is not None and risk.p95 > RISK_LIMIT:
+        step = "--association gp (bridges gaps)"
+    elif step is None and len(pairs) < pairs.scans / 2:
+        step = "--tolerance, --offset auto (match more scans)"
+    if step is not None:
+        return [step, "-v (all numbers)"]
+    if verdict.label == "overconfident":
+        return ["smfeval calibrate (what to publish)", *causes, PAGE]
+    return ["-v (all numbers)", PAGE]
 
 
 def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSection:
-    """Several estimates, one row each; below them notes and doubts, where not all is said of each.
+    """Several estimates, best first; below them notes and doubts, where not all is said of each.
 
-    With `verbose` all numbers that give an overview, otherwise the few that fit on a screen.
+    With `verbose` the numbers have intervals.
     """
-    columns = [row for row in NUMBERS.values() if row.overview and (verbose or row.name in SHOWN)]
-    names = short_names(evaluations)
+    evaluations, by = best_first(evaluations)
+    columns = [NUMBERS[name] for name in SHOWN]
+    names = [shorten_name(name) for name in short_names(evaluations)]
     cells = tuple(
         (
             Cell(name),
@@ -299,15 +281,26 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSectio
         )
         for name, evaluation in zip(names, evaluations, strict=True)
     )
-    table = Table(("estimate", "verdict", *(row.heading for row in columns), "scored"), cells)
+    headings = (HEADINGS.get(row.name, row.heading) for row in columns)
+    table = Table(("estimate", "verdict", *headings, "scored"), cells)
     if verbose:
         return ReportSection(table=table, indent=0)
+    doubts = [_doubt_lines(each) for each in evaluations]
+    steps = ["-q (a reason for each)", "-v (all numbers)", PAGE]
     rows = [
-        *labelled("note", _said_once(names, map(_other_notes, evaluations))),
-        *labelled("doubt", _said_once(names, (map(doubt_text, e.doubts) for e in evaluations))),
-        Row("next", ", ".join(["-q (a reason for each)", *MORE])),
+        Row("order", f"best first, by {by}"),
+        *labelled("assumed", _shown_once(names, ([", ".join(e.assumptions)] for e in evaluations))),
+        *labelled("doubt", _shown_once(names, doubts)),
+        Row("next", " | ".join(steps)),
     ]
     return ReportSection(table=table, rows=tuple(rows), indent=0)
+
+
+def best_first(evaluations: Sequence[Evaluation]) -> tuple[list[Evaluation], str]:
+    """By the log score where all have one that may be compared, else by RMSE; and by which."""
+    scored = all(each.get("log") is not None and each.comparable for each in evaluations)
+    name = "log" if scored else "rmse"
+    return sorted(evaluations, key=lambda each: each[name].value), NUMBERS[name].title
 
 
 def short_names(evaluations: list[Evaluation]) -> list[str]:
@@ -315,7 +308,17 @@ def short_names(evaluations: list[Evaluation]) -> list[str]:
     return words.without_common_folders([each.estimate.provenance.name for each in evaluations])
 
 
-def _said_once(names: list[str], texts: Iterable[Iterable[str]]) -> list[str]:
+def shorten_name(name: str) -> str:
+    """A name that leaves room for the numbers, cut in the middle."""
+    half = (LONGEST_NAME - 2) // 2
+    return name if len(name) <= LONGEST_NAME else f"{name[:half]}..{name[-half:]}"
+
+
+def _doubt_lines(evaluation: Evaluation) -> list[str]:
+    return [doubt_text(doubt) for doubt in evaluation.doubts]
+
+
+def _shown_once(names: list[str], texts: Iterable[Iterable[str]]) -> list[str]:
     """Sentences in the order of their first estimate, led by names unless they hold for all."""
     of: dict[str, list[str]] = {}
     for name, sentences in zip(names, texts, strict=True):
@@ -328,13 +331,11 @@ def _said_once(names: list[str], texts: Iterable[Iterable[str]]) -> list[str]:
 
 
 def _cell(row: NumberRow, evaluation: Evaluation, *, verbose: bool) -> Cell:
-    """A number without its interval; with it for those who ask, but for shares and nats."""
+    """A number, with its interval for those who ask."""
     number = evaluation.get(row.name)
     if number is None:
         return DASH
-    if verbose and row.name == "energy":
-        return Cell(energy_text(number, evaluation))
-    if verbose and row.level is None and row.unit != "nat":
-        return number_cell(number)
-    unit = "%" if row.level is not None else number.unit
-    return Cell(words.quantity(number.value, "1" if unit == "nat" else unit))
+    unit = "%" if row.level is not None else "1" if number.unit == "nat" else number.unit
+    if verbose:
+        return number_cell(number, unit)
+    return Cell(words.quantity(number.value, unit))

@@ -10,33 +10,29 @@ from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.frames import name_of
 from smfeval.show.check import frames
-from smfeval.show.numbers import relative_rows
+from smfeval.show.numbers import relative_motion_table
 from smfeval.show.page.document import Card, document, option_rows, sentence
 from smfeval.show.page.plots import drawn_tracks, thinning_note
 from smfeval.show.pairs import (
     BOUND_SENTENCE,
-    HOW_WORDS,
     aligned_words,
+    alignment_table,
     attribution_sentence,
-    claim_reasons,
     doubt_texts,
-    judged_texts,
-    k_by_axis_text,
+    number_table,
+    offset_table,
     own_cells,
-    paper_text,
+    pair_setup_rows,
 )
 from smfeval.show.report import (
     Cell,
     Cells,
     Row,
-    labelled,
-    plain_cell,
 )
 
 DECADES = 3  # k_pair of 1000 and more has the deepest colour
-TOO_FEW_FREEDOMS = "no: fewer freedoms than the tracks leave open"
 PROVED = "At least one of the two understates its uncertainty."
-NOT_PROVED = "Nothing follows: the two differ no more than honest beliefs may."
+NOT_PROVED = "Nothing follows: the two differ no more than consistent tracks may."
 
 
 def pairs_page(comparison: Comparison, *, command: str) -> str:
@@ -69,16 +65,16 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
 
 
 def _verdict(comparison: Comparison) -> Card:
-    guilty = [pair for pair in comparison.pairs if pair.claim.label == "overconfident"]
-    label = "overconfident" if guilty else "cannot tell"
+    tight = [pair for pair in comparison.pairs if pair.claim.label == "overconfident"]
+    label = "overconfident" if tight else "cannot tell"
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs
-        headline = PROVED if guilty else NOT_PROVED
+        headline = PROVED if tight else NOT_PROVED
         return Card(label, headline, (sentence(pair.claim.sentence),))
     pairs = words.count(len(comparison.pairs), "pair")
     headline = (
-        f"{len(guilty)} of {pairs} prove that somebody understates the uncertainty."
-        if guilty
+        f"{len(tight)} of {pairs} prove that somebody understates the uncertainty."
+        if tight
         else f"None of {pairs} proves anything."
     )
     if comparison.attribution is None:
@@ -123,42 +119,10 @@ def _pair(pair: Pair, short: str) -> dict[str, Any]:
         "name": f"{pair.a} and {pair.b}",
         "short": short,
         "first": pair.a,
-        "numbers": _numbers(pair),
-        "gauges": [
-            (
-                Cell(each.gauge + " (as scored)" * each.chosen),
-                plain_cell(each.k),
-                Cell("yes" if each.admissible else TOO_FEW_FREEDOMS),
-            )
-            for each in pair.gauges
-        ],
-        "clocks": [
-            (
-                Cell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms),
-                plain_cell(each.k),
-            )
-            for each in pair.clock
-        ],
+        "tables": [number_table(pair), relative_motion_table(pair.motion, pair.intervals)],
+        "alignments": alignment_table(pair),
+        "offsets": offset_table(pair),
     }
-
-
-def _numbers(pair: Pair) -> list[Row]:
-    return [
-        Row("verdict", sentence(pair.claim.sentence)),
-        Row("k_pair", f"{pair.k}; {paper_text(pair)}"),
-        *labelled("judged", judged_texts(pair)),
-        *(Row(each.name, sentence(each.claim.sentence)) for each in pair.spaces),
-        *relative_rows(pair.motion, pair.intervals, verbose=True),
-        Row("least", f"{words.number(pair.k_least)} over the clocks and open gauges below"),
-        Row("median NEES", str(pair.nees_median)),
-        Row("difference", f"mean {pair.distance}"),
-        Row("sum", f"{words.share(pair.share_a)} of the summed variance is that of {pair.a}"),
-        Row("energy score", str(pair.energy)),
-        Row("log score", str(pair.log)),
-        Row("by axis", k_by_axis_text(pair)),
-        Row("matched", words.count_of(len(pair.pairs), pair.pairs.scans, "scan")),
-        Row("gauge", pair.alignment.kind),
-    ]
 
 
 def _conventions(comparison: Comparison) -> list[Row]:
@@ -168,17 +132,6 @@ def _conventions(comparison: Comparison) -> list[Row]:
         read_as = "; ".join(filter(None, (frames(track), track.provenance.convention)))
         rows.append(Row("tracks", f"{name_of(track)}: {read_as}"))
     for pair in pairs:
-        middle, largest = 1e3 * np.quantile(np.abs(pair.pairs.gap_s), [0.5, 1.0])
-        matched = words.count_of(len(pair.pairs), pair.pairs.scans, "scan")
-        gaps = f"gap median {words.number(middle)}, largest {words.number(largest)} ms"
-        rows.append(Row("matched", f"{pair.a} and {pair.b}: {matched}; {gaps}"))
-    for pair in pairs:
-        fit, aligned = pair.alignment, "not at all"
-        if fit.kind != "none":
-            freedoms = f"{fit.freedoms} freedoms over {words.length(fit.fitted_path_m)}"
-            aligned = f"{fit.kind}, {freedoms}, residual {words.length(fit.residual_m or 0)}"
-        rows.append(Row("aligned", f"{pair.a} to {pair.b}: {aligned}"))
-        how = HOW_WORDS.get(pair.difference.how)
-        rows += [] if how is None else [Row("claim", f"{pair.a} and {pair.b}: {how}")]
-    reasons = {name: why for pair in pairs for name, why in claim_reasons(pair)}
-    return rows + labelled("claim", (f"{name}: {why}" for name, why in reasons.items()))
+        names = f"{pair.a} and {pair.b}"
+        rows += [Row(label, f"{names}: {text}") for label, text in pair_setup_rows(pair)]
+    return rows

@@ -14,14 +14,13 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.sentences import sentence as verdict_sentence
-from smfeval.show.numbers import all_rows, k_by_axis_text
+from smfeval.show.numbers import k_by_axis_text, setup_rows
 from smfeval.show.page.document import Card, SpaceCard, document, sentence
 from smfeval.show.page.plots import drawn_orientations, drawn_tracks, thinning_note
 from smfeval.show.page.terms import TERMS
 from smfeval.show.report import (
     Cell,
     Cells,
-    Row,
     doubt_text,
     length_cell,
     number_cell,
@@ -49,11 +48,6 @@ HEADLINES = {
 NOTHING_TO_JUDGE = "It reports no uncertainty: there is nothing to judge."
 ONLY_ERRORS = "Poses without covariance have errors, which are below, and no claim to hold them to."
 MANY = 0.1  # share of scans: more of them unmatched, or at risk, stand beside the verdict
-
-# Rows of the text that stand in tables of their own here, or are terms by another name.
-ELSEWHERE = {"MAE", "RMSE", "energy", "CRPS", "interval", "rotation", "NEES", "k", "coverage"}
-ELSEWHERE |= {"shape", "precision", "relative scores", "all windows", "note", "doubt", "pose"}
-TERM_OF = {"relative": "relative error", "effective": "effective scans"}
 
 
 def score_page(found: Sequence[Findings], *, command: str) -> str:
@@ -111,11 +105,7 @@ def _estimate(at: int, found: Findings, short: str) -> dict[str, Any]:
         "growth": "" if growth is None else sentence(growth.sentence),
         "explanations": None if found.why is None else _explanations(found.why.explanations),
         "causes": None if found.why is None else _causes(found.why.causes),
-        "conditions": [
-            Row(TERM_OF.get(label, label), text)
-            for label, text in all_rows(evaluation)
-            if label not in ELSEWHERE
-        ],
+        "conditions": setup_rows(evaluation),
         "notes": evaluation.all_notes,
     }
 
