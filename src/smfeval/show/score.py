@@ -219,6 +219,8 @@ def _setup_text(evaluation: Evaluation) -> str:
         for left in track.provenance.dropped
     )
     parts += [f"{words.count(left_out, 'row')} left out"] if left_out else []
+    singular = evaluation.position.singular
+    parts += [f"{words.count(singular)} of singular covariance left out"] if singular else []
     parts += [f"time offset {words.duration(pairs.offset_s, signed=True)}"] * bool(pairs.offset_s)
     if np.abs(pairs.gap_s).max() > 0 or options.association != "moved":
         parts.append(ASSOCIATION_WORDS[options.association])
