@@ -39,7 +39,7 @@ def test_figures_of_score_are_pages_of_one_pdf(capsys, here, monkeypatch):
     *left_out, last = outcome.err.splitlines()
     assert last == "smfeval: figures in out.pdf"
     assert len(left_out) == 2
-    assert all("no k over horizons: cross-covariances are unknown" in line for line in left_out)
+    assert all("cross-covariances cannot be derived" in line for line in left_out)
     content = (here / "out.pdf").read_bytes()
     assert content.count(b"/Type /Page\n") + content.count(b"/Type /Page ") == 3
 

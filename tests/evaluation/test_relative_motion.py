@@ -151,13 +151,13 @@ def test_with_j_unknown_no_motion_is_scored(gauge):
     assert found.to_dict()["relative_motion"] == []
     assert relative_lines(found) == []
     (line,) = relative_lines(found, verbose=True)
-    assert "not judged: cross-covariances are unknown" in line
+    assert "cross-covariances cannot be derived" in line
 
 
 @pytest.mark.parametrize("gauge", ["se3", "fixed"])
 def test_the_assumption_is_echoed_with_a_fit_and_without(gauge):
     shown = str(report([Findings(scored(gauge=gauge))], verbose=True))
-    assert "covariances grow as of dead reckoning: cross-covariances implied" in shown
+    assert "cross-covariances derived: covariances grow as in dead reckoning" in shown
     refused = str(report([Findings(scored(gauge=gauge, joint="none"))], verbose=True))
     assert "no joint covariance is assumed (asked for)" in refused
 

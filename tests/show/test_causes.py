@@ -104,7 +104,7 @@ def test_a_diagnosis_shows_its_name_meaning_and_advice():
     assert lines[0] == CAUSES_TITLE
     assert lines[1].startswith("  lever-arm bias")
     assert "constant in body axes" in lines[1]
-    assert any(line.strip().startswith("try: check the extrinsic by") for line in lines)
+    assert any(line.strip().startswith("try: give an extrinsic") for line in lines)
 
 
 def test_an_honest_belief_has_nothing_that_stands_out():

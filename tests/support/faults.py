@@ -198,7 +198,7 @@ def stretch(made):
 
 FAULTS = {
     "lever-arm bias": lever_arm,
-    "clock-like bias": clock,
+    "time-offset bias": clock,
     "scale error": scale,
     "constant offset": offset,
     "drift": drifting,

@@ -138,7 +138,8 @@ def test_a_track_written_otherwise(estimate, reference, mistake, name, who):
     found = evaluate(**tracks, options=Options(alignment="se3"))
     assert f"{who}-{name}" in [doubt.cause for doubt in found.doubts]
     assert found.verdict.label == "cannot tell"
-    assert "as read" in found.verdict.sentence
+    assert found.verdict.doubt is not None
+    assert found.verdict.doubt.endswith(("?", "not xyzw (0.40)"))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_an_inverted_extrinsic(estimate, reference):
     other = moved(reference, MOUNTED)
     wrong = se3.inverse(MOUNTED)
     found = evaluate(estimate, other, options=Options(alignment="se3", extrinsic=wrong))
-    assert "is it the inverse of the right one?" in found.doubts[0].sentence
+    assert "is it the inverse?" in found.doubts[0].sentence
     assert found.verdict.label != "overconfident"
 
 
@@ -240,7 +241,7 @@ def test_unmatched_scans(estimate, reference):
 def test_scans_beyond_the_ends_of_the_reference_are_told_apart(estimate, reference, association):
     found = evaluate(estimate, reference[100:300], options=Options(association=association))
     (doubt,) = found.doubts
-    assert doubt.sentence.startswith("67 % of the scans are before the first or after the last")
+    assert doubt.sentence.startswith("67 % of the scans are outside the time of the reference")
     assert doubt.remedy == ()  # no option makes a reference longer
 
 
@@ -362,24 +363,24 @@ def adrift(estimate, reference):
 @pytest.mark.parametrize(
     ("mistake", "first", "named"),
     [
-        (lambda e, r: (wxyz(e), r), "cannot tell", "written wxyz?"),
-        (swapped_blocks, "cannot tell", "are the blocks exchanged"),
-        (square_degrees, "cannot tell", "is the rotation in degrees?"),
+        (lambda e, r: (wxyz(e), r), "cannot tell", "written wxyz"),
+        (swapped_blocks, "cannot tell", "rotation first, or degrees?"),
+        (square_degrees, "cannot tell", "rotation first, or degrees?"),
         (one_covariance, "", "configured, not estimated"),
         (
             lambda e, r: (e, changed(r, position=1000 * r.position)),
             "cannot tell",
             "is the reference in millimetres?",
         ),
-        (lambda e, r: (e, mirrored(r)), "cannot tell", "is its y axis mirrored?"),
+        (lambda e, r: (e, mirrored(r)), "cannot tell", "is the y axis of the reference mirrored?"),
         (
             lambda e, r: (e, moved(r, MOUNTED)),
             "cannot tell: k = 56.6, but another",
             "try --extrinsic",
         ),
-        (short_reference, "consistent", "after the last reference pose"),
+        (short_reference, "consistent", "outside the time of the reference"),
         (sparse_reference, "consistent", "--tolerance 0.05, --offset auto, --association gp"),
-        (adrift, "the estimate is lost", "it errs by"),
+        (adrift, "the estimate is lost", "RMSE 1"),
     ],
 )
 def test_score_names_each_mistake(

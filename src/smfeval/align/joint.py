@@ -46,7 +46,7 @@ GROWN = 0.8  # growth from the second scan to the last (see GUARD in summarise/w
 RANDOM_WALK_GROWTH = 0.25  # of h / n, that 95 % of the lags h of a random walk reach
 WIDER = 1.5  # rotation variance at the end over that of the second scan: it is integrated
 FIRST_ORDER_RAD = 0.3  # rotation sigma above which first-order covariances of positions fail
-NO_BLOCK = "the rotation covariance grows, but has no block with the position"
+NO_BLOCK = "the rotation covariance grows, but its block with the position is not reported"
 UNCORRELATED = 1e-9  # a correlation below this is none
 SINGULAR = 1e-10  # smallest eigenvalue of the correlation matrix of a regular covariance
 SURELY_REGULAR = 1e-4  # a smallest pivot above this needs no eigenvalues
@@ -208,7 +208,7 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
     """
     n = len(claim)
     if n < FEWEST_SCANS:
-        return Growth(None, (), {}, f"{n} scans are too few to see how they grow")
+        return Growth(None, (), {}, f"{n} scans are too few to derive cross-covariances")
     first = shortest_lag(n)
     lags = tuple(sorted({lag for lag in (first, 2 * first, n // 10, n // 4) if lag >= first}))
     starts = [spaced_indices(n - lag, SAMPLES) for lag in lags]  # evenly along the track
@@ -222,16 +222,17 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
             return Growth(level, lags, shrinking, GROWS_AS[level])
     reason, worst = problem, min(max(shares) for shares in shrinking.values())
     if worst > SHRUNK_SHARE:
-        reason = f"covariances shrink in {words.share(worst)} of the scans or more"
+        reason = f"covariances shrink between {words.share(worst)} of scans"
     if reason != NO_BLOCK and _has_no_blocks(claim):
         reason = f"no block between position and rotation is reported, and {reason}"
-    return Growth(None, lags, shrinking, f"{reason}: the cross-covariances are not implied")
+    return Growth(None, lags, shrinking, f"{reason}, so {NOT_DERIVED}")
 
 
+NOT_DERIVED = "cross-covariances cannot be derived from them"
 GROWS_AS = {
-    6: "covariances grow as of dead reckoning: cross-covariances implied",
-    4: "covariances grow as of odometry that observes gravity: cross-covariances implied",
-    3: "covariances grow as of a position random walk: cross-covariances implied",
+    6: "cross-covariances derived: covariances grow as in dead reckoning",
+    4: "cross-covariances derived: covariances grow as in inertial odometry",
+    3: "cross-covariances derived: covariances grow as in a random walk of the position",
 }
 
 
@@ -262,7 +263,7 @@ def _at_level(
     n = len(claim)
     shares = shrinking_shares(level, lags, steps, up)
     if max(shares) > SHRUNK_SHARE:
-        return shares, f"covariances shrink in {words.share(max(shares))} of the scans"
+        return shares, f"covariances shrink between {words.share(max(shares))} of scans"
     whole = growth_over(level, steps_between(claim, np.array([1]), np.array([n - 1])), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"

@@ -44,17 +44,12 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 How = Literal["reported", "projected", "granted", "after a fit"]
 
-LEVEL_WORDS = {
-    6: "dead reckoning",
-    4: "inertial odometry, whose heading and position drift",
-    3: "a random walk of the position",
-}
 HOW_WORDS: dict[How, str] = {
-    "reported": "scores are under the reported covariances",
-    "projected": "scores are under what the claim leaves after the fit (M J M^T)",
-    "granted": "scores grant the covariance of the fit at the start",
-    "after a fit": "scores are under the reported covariances, which knew nothing of the fit; "
-    "those of rotations grant the fit's own",
+    "reported": "scored under the reported covariance",
+    "projected": "scored under the covariance that the alignment leaves (M J M^T)",
+    "granted": "scored under the reported covariance plus that of the alignment at the start",
+    "after a fit": "scored under the reported covariance, which does not know of the alignment; "
+    "rotations with that of the alignment",
 }
 UNFITTED = ("none", "first-pose")
 SQUARED = 2.0  # a squared error forgets twice as fast as the error itself
@@ -153,10 +148,7 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
     if choice == "given":
         return UNKNOWN, "no cross-covariances are given"
     found = growth(Claim(estimate.position, estimate.rotation, estimate.covariance))
-    if found.level is None:
-        return UNKNOWN, f"cross-covariances are unknown ({found.reason})"
-    kind = LEVEL_WORDS[found.level]
-    return joint_of(found), f"covariances grow as of {kind}: cross-covariances implied"
+    return joint_of(found), found.reason
 
 
 def align_claim(

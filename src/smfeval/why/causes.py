@@ -138,83 +138,71 @@ def _write(text: Text, evidence: Evidence) -> str:
 
 ONE_TRACK: dict[str, Text] = {
     "scalar-first": (
-        "read as wxyz, the body would move in one direction of its own ({as_wxyz:two} of 1, as "
-        "read {as_read:two}): are the quaternions written wxyz?",
-        "the first quaternion is near 1 0 0 0, a half turn as xyzw: was it written wxyz?",
+        "the motion fits quaternions written wxyz ({as_wxyz:two} of 1), not xyzw ({as_read:two})",
+        "the first quaternion is near 1 0 0 0: is it written wxyz?",
     ),
     "jump": "the position jumps by {step_m:length} ({speed_m_s:number} m/s) before stamp "
     "{stamp:stamp}",
     "odd-rate": "scans are {step_s:duration} apart: are the stamps in another unit?",
-    "long-gap": "there is a gap of {gap_s:duration} in a track at {rate_hz:number} Hz: is a stamp "
-    "wrong?",
+    "long-gap": "a gap of {gap_s:duration} in a track at {rate_hz:number} Hz: is a stamp wrong?",
     "zero-covariance": "the covariance is zero in {zero} of {scans} scans",
-    "constant-covariance": "the covariance is the same in every scan: it was configured, not "
-    "estimated",
+    "constant-covariance": "the covariance is the same in every scan: configured, not estimated",
     "placeholder": "the variance of {axes:names} is a placeholder for 'unknown'",
     "rotation-first": (
-        "the rotation sigma is {rotation_deg:angle} beside a position sigma of "
-        "{position_m:length}: are the blocks exchanged (rotation first), or is the rotation in "
-        "degrees?",
-        "the rotation block grows along the track and the position block does not: exchanged?",
+        "rotation sigma {rotation_deg:angle}, position sigma {position_m:length}: rotation first, "
+        "or degrees?",
+        "the rotation block grows along the track, the position block does not: rotation first?",
     ),
-    "deviation-for-variance": "read as variances the numbers give a sigma of {sigma_m:length}, but "
-    "the positions jitter by {jitter_m:length}, which fits the numbers themselves: are they "
-    "standard deviations?",
+    "deviation-for-variance": "sigma {sigma_m:length}, but positions jitter by {jitter_m:length}: "
+    "standard deviations, not variances?",
     "odd-size": "the position sigma is {sigma_m:length}: is the unit right?",
-    "partly-singular": "{singular} of {scans} position covariances are singular, the others are "
-    "not",
+    "partly-singular": "{singular} of {scans} position covariances are singular",
 }
 
 MISTAKES = {
-    "scalar-first": "are its quaternions written wxyz?",
-    "inverse": "does it give the pose of the world in the body?",
-    "mirrored-x": "is its x axis mirrored?",
-    "mirrored-y": "is its y axis mirrored?",
-    "mirrored-z": "is its z axis mirrored?",
-    "exchanged-axes": "are its x and y axes exchanged?",
+    "scalar-first": "are the quaternions of {who} written wxyz?",
+    "inverse": "does {who} give the pose of the world in the body?",
+    "mirrored-x": "is the x axis of {who} mirrored?",
+    "mirrored-y": "is the y axis of {who} mirrored?",
+    "mirrored-z": "is the z axis of {who} mirrored?",
+    "exchanged-axes": "are the x and y axes of {who} exchanged?",
 }
 
 
 def _extrinsic(evidence: Evidence) -> str:
     degrees = words.angle(evidence["angle_deg"])
     if not evidence["applied"]:
-        return f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic?)"
-    hint = " (is it the inverse of the right one?)" if evidence["inverse_is_nearer"] else ""
-    return f"the extrinsic leaves a constant rotation of {degrees} between the bodies' axes{hint}"
+        return f"the bodies' axes differ by a constant rotation of {degrees}: an extrinsic?"
+    hint = ": is it the inverse?" if evidence["inverse_is_nearer"] else ""
+    return f"the extrinsic leaves a constant rotation of {degrees} between the bodies{hint}"
 
 
 def _lost(evidence: Evidence) -> str:
-    who, errs = "one of the two is", "they differ"
-    if evidence["against_reference"]:
-        who, errs = "the estimate is", "it errs"
-    world = "" if evidence["aligned"] else " or speaks of another world"
+    who = "the estimate is" if evidence["against_reference"] else "one of the two is"
+    world = "" if evidence["aligned"] else " or in another world frame"
     rmse, path = words.length(evidence["rmse_m"]), words.length(evidence["path_m"])
-    return f"{who} lost{world}: {errs} by {rmse} (RMSE) on a path of {path}"
+    return f"{who} lost{world}: RMSE {rmse} on a path of {path}"
 
 
 TWO_TRACKS: dict[str, Text] = {
     "scale": (
-        "the track of {ours} is {ratio:number} times as large as that of {theirs}: is {who} in "
-        "{unit}?",
-        "the track of {ours} is {ratio:number} times as large as that of {theirs}: is one of them "
-        "in another unit?",
+        "{ours} is {ratio:number} times as large as {theirs}: is {who} in {unit}?",
+        "{ours} is {ratio:number} times as large as {theirs}: is one of them in another unit?",
     ),
     **{
-        f"{role}-{mistake}": "the two bodies do not move together as read (coherence "
-        "{coherence:two} of 1), but would if {who} were written otherwise: " + question
+        f"{role}-{mistake}": "the bodies do not move together (coherence {coherence:two} of 1): "
+        + question
         for role in ("estimate", "reference")
         for mistake, question in MISTAKES.items()
     },
-    "upside-down": "the fit turns the world of {ours} over (its z axis by {tilt_deg:angle}): is an "
-    "axis of one track mirrored, or the sensor mounted upside down?",
+    "upside-down": "the alignment turns the z axis of {ours} by {tilt_deg:angle}: is an axis "
+    "mirrored?",
     "extrinsic": _extrinsic,
-    "lever-arm": "the errors turn with the body, and a lever arm of {lever_m:length} explains them "
-    "(an extrinsic?)",
+    "lever-arm": "a lever arm of {lever_m:length} explains the errors: an extrinsic?",
     "lost": _lost,
     "unmatched": (
-        "{outside:share} of the scans are before the first or after the last reference pose, and "
-        "were not scored",
-        "{unmatched:share} of the scans meet no reference pose in time",
+        "{outside:share} of the scans are outside the time of the reference, and not scored",
+        "{unmatched:share} of the scans have no reference pose in time",
     ),
 }
 
@@ -227,110 +215,86 @@ def _bias(text: str) -> Callable[[Evidence], str]:
     """The sentence of a bias, with how much of the error it explains beside the other biases."""
 
     def write(evidence: Evidence) -> str:
-        sentence = _write(text + "; that is {share:share} of the mean squared error", evidence)
-        sentence += " in reported sigmas" if evidence["in_sigmas"] else ""
+        share = "{share:share} of the " + ("NEES" if evidence["in_sigmas"] else "mean square")
         if evidence["together"] is not None:
-            sentence += _write(" beyond the other biases ({together:share} with them)", evidence)
+            share += ", {together:share} with the other biases"
         if evidence["rival"] is not None:
-            sentence += _write(" (this motion hardly tells it from a {rival})", evidence)
-        return sentence
+            share += "; or a {rival}"
+        return _write(f"{text} ({share})", evidence)
 
     return write
 
 
 def _extrinsic_advice(evidence: Evidence) -> str:
     shown, off, body = evidence["bias_m"], evidence["extrinsic_m"], evidence["reference_body"]
-    moved, within = (off, evidence["estimate_body"]) if off else (shown, body)
-    axis = max(moved, key=lambda axis: abs(moved[axis]))
-    advice = f"check the extrinsic by {words.lengths(moved[axis])} in {axis} of {within}: "
     if not off:
-        return f"{advice}the estimate is about a point that lies off the reference's by this much"
-    advice += f"subtract {words.lengths(*off.values())} from its translation (x, y, z of {within})"
-    unseen = [axis for axis in "xyz" if axis not in shown]
-    return advice + (
-        f"; {', '.join(unseen)} of {body} is not shown by the motion" if unseen else ""
-    )
+        axis = max(shown, key=lambda axis: abs(shown[axis]))
+        return f"give an extrinsic: {words.lengths(shown[axis])} in {axis} of {body}"
+    less, within = words.lengths(*off.values()), evidence["estimate_body"]
+    unseen = ", ".join(axis for axis in "xyz" if axis not in shown)
+    advice = f"subtract {less} from the translation of the extrinsic (x, y, z of {within})"
+    return advice + (f"; the motion does not show {unseen} of {body}" if unseen else "")
 
 
 def _tight(regime: str, side: str, unit: str) -> str:
-    return (
-        f"while {regime} ({side} {{limit:number}} {unit}) k is {{k_inside:number}}, else "
-        "{k_outside:number}"
-    )
+    when = f"while {regime} ({side} {{limit:number}} {unit})"
+    return f"k is {{k_inside:number}} {when}, else {{k_outside:number}}"
 
 
 DIAGNOSES: dict[str, tuple[Text, Text]] = {
     "lever-arm bias": (
-        _bias("the error is constant in body axes: {bias_m:by axis} of {reference_body}"),
+        _bias("constant in body axes: {bias_m:by axis} of {reference_body}"),
         _extrinsic_advice,
     ),
-    "clock-like bias": (
-        _bias(
-            "the error is {tau_s:duration} times the velocity: the stamps of the estimate are "
-            "{tau_s:early}"
-        ),
-        "let the clock offset be estimated, or add {tau_s:duration} to the stamps of the estimate",
+    "time-offset bias": (
+        _bias("{tau_s:duration} times the velocity: the estimate's stamps are {tau_s:early}"),
+        "estimate the time offset (offset auto), or add {tau_s:duration} to the stamps",
     ),
     "scale error": (
-        _bias(
-            "the error grows with the way covered: the estimate is {excess:percent} too "
-            "{excess:long}"
-        ),
-        "check wheel radius, range scale or camera baseline; an alignment by sim3 would hide it",
+        _bias("the estimate is {excess:percent} too {excess:long}"),
+        "check wheel radius, range scale or camera baseline (alignment by sim3 would hide it)",
     ),
     "constant offset": (
-        _bias("the error is constant in world axes: {bias_m:by axis}"),
-        "check the origins of the two worlds (datum, map frame), or leave the translation open",
+        _bias("constant in world axes: {bias_m:by axis}"),
+        "check the origins of the two world frames (datum, map), or align the translation",
     ),
     "drift": (
-        "averaged over windows of {window_s:duration} the errors are still {slow_sigmas:number} "
-        "reported sigmas long: {share:share} of the NEES is slow wander, not noise",
-        "the covariance does not grow with what the map or the dead reckoning loses; more noise "
-        "per measurement treats the wrong part: look at process noise, biases and shared map error",
+        "slow errors are {share:share} of the NEES: {slow_sigmas:number} sigma over "
+        "{window_s:duration}",
+        "process noise, biases and shared map error; not more noise per measurement",
     ),
     "tight while turning": (
         _tight("turning", "above", "rad/s"),
-        "look at deskewing, gyro noise and bias, and the rotation of the extrinsic",
+        "check deskewing, gyro noise and bias, and the rotation of the extrinsic",
     ),
     "tight while fast": (
         _tight("fast", "above", "m/s"),
-        "look at deskewing, time stamps and motion blur, and at noise that should grow with the "
-        "speed",
+        "check deskewing, stamps and motion blur; let the noise grow with the speed",
     ),
     "tight while standing": (
         _tight("standing", "below", "m/s"),
-        "scans that repeat are not independent: their errors are shared, and the covariance must "
-        "not shrink with each of them",
+        "repeated scans share their errors: the covariance must not shrink with each of them",
     ),
     "growing": (
-        "k grows along the track, from {k_first_third:number} in the first third to "
-        "{k_last_third:number} in the last: the error accumulates and the covariance does not "
-        "keep up",
-        "look at process noise and at what is taken as known (map, biases, scale); score relative "
-        "errors over a horizon beside this",
+        "k grows from {k_first_third:number} in the first third of the track to "
+        "{k_last_third:number} in the last",
+        "check process noise and what is taken as known: map, biases, scale",
     ),
     "a stretch": (
-        "{stretches:times} after the first scan stands out: k is {k_inside:number} there and "
-        "{k_outside:number} elsewhere",
-        "look at what happens at {stretches:times}: geometry, outages, dynamic objects",
+        "k is {k_inside:number} at {stretches:times} after the first scan, else {k_outside:number}",
+        "check what happens there: geometry, outages, dynamic objects",
     ),
     "a few scans": (
-        "{scans:carry} {share_of_nees:share} of the total NEES ({share_of_scans:share} of the "
-        "scans, the first at {first_s:duration}), farther out than any of an honest belief",
-        "look at these scans: outliers, wrong matches or bad reference poses; the median k is not "
-        "moved by them, the mean NEES is",
+        "{scans:carry} {share_of_nees:share} of the NEES, the first at {first_s:duration}",
+        "check these scans: outliers, wrong matches or bad reference poses",
     ),
     "heavy tails": (
-        "a Student-t belief with {nu:number} degrees of freedom predicts left-out scans better "
-        "than any scaled Gaussian, by {gain_nat:number} nat per scan or more: most errors are "
-        "small, some large",
-        "a robust kernel or a Student-t measurement model; a larger covariance would be too wide "
-        "for most scans and still too tight for some",
+        "Student-t errors with {nu:number} degrees of freedom, by {gain_nat:number} nat per scan",
+        "a robust kernel or a Student-t measurement model; a larger covariance would not fit",
     ),
     "too tight throughout": (
-        "the covariance is too tight by a factor {k:number} in scans that nothing else sets apart",
-        "scale the covariance by {k:number}, or raise the measurement noise R (point noise) it is "
-        "made of",
+        "the covariance is {k:number} times too small in all other scans",
+        "scale the covariance by {k:number} (calibrate), or raise the measurement noise R",
     ),
 }
 

@@ -73,19 +73,19 @@ def test_the_lever_arm_is_measured_in_body_axes():
 
 
 def test_the_clock_is_measured_with_its_sign():
-    found = made("clock-like bias").diagnoses()
-    assert number(found, "clock-like bias", "tau_ms") == pytest.approx(30, abs=6)
+    found = made("time-offset bias").diagnoses()
+    assert number(found, "time-offset bias", "tau_ms") == pytest.approx(30, abs=6)
     assert "early" in found.found[0].sentence
     late = Made(SCANS, 0.9, 3)
     late.error = late.error - 0.03 * late.velocity
-    assert number(late.diagnoses(), "clock-like bias", "tau_ms") == pytest.approx(-30, abs=6)
+    assert number(late.diagnoses(), "time-offset bias", "tau_ms") == pytest.approx(-30, abs=6)
 
 
 def test_stamps_moved_by_the_clock_found_have_no_clock_fault():
-    belief = made("clock-like bias")
-    tau_s = 1e-3 * number(belief.diagnoses(), "clock-like bias", "tau_ms")
+    belief = made("time-offset bias")
+    tau_s = 1e-3 * number(belief.diagnoses(), "time-offset bias", "tau_ms")
     belief.error = belief.error - tau_s * belief.velocity
-    assert "clock-like bias" not in belief.diagnoses().names
+    assert "time-offset bias" not in belief.diagnoses().names
 
 
 def test_the_scale_is_measured_whatever_the_alignment():
@@ -175,7 +175,7 @@ def test_fewer_axes_are_diagnosed_too(axes):
 
 
 def test_a_clock_fault_is_seen_in_the_plane():
-    assert "clock-like bias" in made("clock-like bias").diagnoses(axes="xy").names
+    assert "time-offset bias" in made("time-offset bias").diagnoses(axes="xy").names
 
 
 def particles(scale, count=150):

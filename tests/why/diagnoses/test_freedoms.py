@@ -106,4 +106,4 @@ def test_biases_that_a_few_tight_scans_decide_are_not_tested():
     belief.covariance = belief.covariance * sigma[:, None, None] ** 2
     found = belief.diagnoses()
     assert found.names == ()
-    assert {"lever-arm bias", "clock-like bias"} <= {each.name for each in found.untested}
+    assert {"lever-arm bias", "time-offset bias"} <= {each.name for each in found.untested}

@@ -28,7 +28,7 @@ def both(lever_m, tau_s, seed=0):
 )
 def test_lever_arm_and_clock_are_both_named_with_their_sizes(lever_m, tau_s, alignment):
     found = both(lever_m, tau_s).diagnoses(alignment)
-    assert set(found.names) == {"lever-arm bias", "clock-like bias"}
+    assert set(found.names) == {"lever-arm bias", "time-offset bias"}
     numbers = {name: value for each in found.found for name, value in each.evidence.items()}
     for axis, metres in zip("xy", lever_m[:2], strict=True):
         assert numbers[f"body_{axis}_m"] == pytest.approx(metres, abs=0.06)
@@ -36,10 +36,10 @@ def test_lever_arm_and_clock_are_both_named_with_their_sizes(lever_m, tau_s, ali
     assert 0.8 < found.systematic < 1
 
 
-def test_what_each_bias_explains_is_told_beyond_the_others():
+def test_what_each_bias_explains_is_shown_beside_the_others():
     found = both((0.3, 0, 0), 0.05).diagnoses()
     for each in found.found:
-        assert "beyond the other biases (99 % with them)" in each.sentence
+        assert "99 % with the other biases" in each.sentence
 
 
 def sure(finding):

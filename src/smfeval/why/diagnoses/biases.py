@@ -152,7 +152,7 @@ def _causes(case: DiagnosisCase) -> list[Cause]:
     causes = []
     if case.rotation is not None and case.dimension > 1:
         causes.append(Cause("lever-arm bias", so3.matrix(case.rotation)[:, axes]))
-    causes.append(Cause("clock-like bias", case.velocity[:, axes, None]))
+    causes.append(Cause("time-offset bias", case.velocity[:, axes, None]))
     if case.alignment != "sim3":
         way = case.position - case.position[0]
         causes.append(Cause("scale error", way[:, axes, None]))
@@ -180,7 +180,7 @@ def _why(finding: Finding, case: DiagnosisCase, selection: Selection) -> Why:
     )
     if name == "lever-arm bias":
         evidence, context = _lever_arm(bias_m, case.bodies)
-    elif name == "clock-like bias":
+    elif name == "time-offset bias":
         evidence, context = {"tau_ms": 1e3 * first}, {"tau_s": first}
     elif name == "scale error":
         evidence, context = {"scale_percent": 100 * first}, {"excess": first}
