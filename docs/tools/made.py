@@ -3,11 +3,9 @@
 import re
 from collections.abc import Callable
 
-from smfeval.cli.conditions import COUNTS
 from smfeval.io.formats import FORMATS
 from smfeval.io.presets import PRESETS
 from smfeval.schema import GAUGE_ALIGNMENTS
-from smfeval.summarise.numbers import NUMBERS
 
 PART = re.compile(
     r"(?P<head><!-- made: (?P<what>[\w-]+)(?P<rest>[^>]*?) -->\n).*?(?P<tail><!-- end -->)", re.S
@@ -69,16 +67,6 @@ def formats() -> str:
     return _table(head, rows)
 
 
-def conditions() -> str:
-    """The numbers that `--fail-if` knows, from the table of numbers."""
-    rows = [
-        (", ".join(f"`{name}`" for name in (row.name, *row.aliases)), row.title, row.unit)
-        for row in NUMBERS.values()
-    ]
-    counts = [(f"`{name}`", f"scans that were {name}", "1") for name in COUNTS]
-    return _table(("name", "number", "unit"), [*rows, *counts])
-
-
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -87,5 +75,4 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 MAKERS: dict[str, Callable[..., str]] = {
     "presets": presets,
     "formats": formats,
-    "conditions": conditions,
 }
