@@ -1,4 +1,4 @@
-"""What a fit does to a claim: honest dead reckoning, its residuals after the fit, two sigmas."""
+"""What alignment does to a covariance: consistent dead reckoning, its aligned errors, two sigmas."""
 
 import sys
 from pathlib import Path
@@ -29,13 +29,13 @@ with paper_style():
     left, right = figure.subplots(1, 2, sharey=True)
     reported = sigma_m(estimate.position_covariance)
     for axes in (left, right):
-        axes.plot(time, reported, color=COLOURS[1], ls="--", label="sigma that was reported")
+        axes.plot(time, reported, color=COLOURS[1], ls="--", label="reported sigma")
     left.plot(time, raw.position.series["ape"], color=COLOURS[0], label="error")
-    left.set(title="no fit", ylabel="m", xlabel="time (s)")
-    right.plot(time, fitted.position.series["ape"], color=COLOURS[0], label="error after the fit")
+    left.set(title="no alignment", ylabel="m", xlabel="time (s)")
+    right.plot(time, fitted.position.series["ape"], color=COLOURS[0], label="error after alignment")
     projected = sigma_m(fitted.claim.covariance)
-    right.plot(time, projected, color=COLOURS[2], lw=1.6, label="sigma that the claim leaves of it")
-    right.set(title="fitted to the whole reference (se3)", xlabel="time (s)")
+    right.plot(time, projected, color=COLOURS[2], lw=1.6, label="sigma of the aligned error")
+    right.set(title="SE(3) alignment", xlabel="time (s)")
     for axes in (left, right):
         axes.legend(loc="upper left")
 save(figure, "alignment.svg")

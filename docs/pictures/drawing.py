@@ -30,7 +30,7 @@ def body(axes: Axes, pose: Any, name: str, *, size: float = 0.7) -> None:
     axes.quiver(
         [x, x], [y, y], size * np.cos(turn), size * np.sin(turn), color=COLOURS[1:3], **ARROW
     )
-    axes.annotate(name, (x, y), (3, -9), textcoords="offset points", fontsize=STYLE["font.size"])
+    axes.annotate(name, (x, y), (7, -11), textcoords="offset points", fontsize=STYLE["font.size"])
 
 
 def ellipse(axes: Axes, centre: Any, covariance: Any, **look: Any) -> None:

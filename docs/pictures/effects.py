@@ -56,7 +56,8 @@ def texture(axes: Axes) -> None:
     """A stretch of grass, and where rays meet it."""
     ground = Ground(tufts=Tufts(0.02, 0.25, 3))
     x = np.linspace(4, 8, 800)
-    axes.plot(x, 100 * ground.textured_height(x, 0 * x), color=HONEST_GREY)
+    above, down = np.column_stack([x, 0 * x, 0 * x + 1]), np.tile([0.0, 0, -1], (800, 1))
+    axes.plot(x, 100 * (1 - cast(Scene((), ground), above, down, 20.0)), color=HONEST_GREY)
     angle = np.arctan2(-1.2, np.linspace(4, 8, 60))
     ray = np.column_stack([np.cos(angle), 0 * angle, np.sin(angle)])
     origin = np.tile([0.0, 0, 1.2], (60, 1))

@@ -8,7 +8,7 @@ from smfeval.show.figures.style import COLOURS, STYLE
 angle = np.linspace(0, 2 * np.pi, 100)
 truth = np.stack([2 * np.sin(angle), np.sin(2 * angle), 0.4 * np.cos(angle)], axis=1)
 WORDS = {
-    "fixed": "0 freedoms\nGNSS, localisation in a map",
+    "fixed": "0: nothing\nGNSS, localisation in a map",
     "gravity_yaw": "4: position and yaw\nvisual-inertial odometry",
     "se3": "6: position and rotation\nLiDAR odometry",
     "sim3": "7: and scale\nmonocular vision",

@@ -27,6 +27,6 @@ with paper_style():
     axes.axhline(0, color="black", lw=0.8)
     axes.set(xlabel="order of the pattern", ylabel="coefficient", xticks=ORDERS)
     axes.set_yscale("symlog", linthresh=1e-3)
-    axes.annotate("above zero: rewards a false belief", (4, 3e-3), ha="left", va="bottom")
+    axes.set(title="a coefficient above zero rewards a wrong belief")
     axes.legend(loc="lower right")
 save(figure, "rotation.svg")
