@@ -1,4 +1,4 @@
-"""What alignment does to a covariance: consistent dead reckoning, its aligned errors, two sigmas."""
+"""What alignment does to a covariance: dead reckoning, its aligned errors, two sigmas."""
 
 import sys
 from pathlib import Path

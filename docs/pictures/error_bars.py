@@ -26,7 +26,7 @@ with paper_style():
     right.loglog(n, independent * np.sqrt(memory), color=COLOURS[0], label="autocorrelated")
     right.loglog(n, independent, color=COLOURS[1], label="independent")
     right.axvline(SCANS, color="black", lw=0.6, ls=":")
-    right.set(xlabel="scans", ylabel="95 % CI of the mean, ± cm", title="how well the mean is known")
+    right.set(xlabel="scans", ylabel="95 % CI of the mean, ± cm", title="the mean")
     for axes in (left, right):
         axes.legend(loc="upper right", ncols=2 if axes is left else 1)
 save(figure, "error_bars.svg")

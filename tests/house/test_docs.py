@@ -36,6 +36,8 @@ from tools.way import NAMES as DRAWN  # noqa: E402
 from tools.way import PICTURE, picture  # noqa: E402
 
 NUMBER = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 LONG = (
     "figures.md",
     "howto/calibrate.md",
@@ -120,6 +122,33 @@ def test_every_page_is_reached_and_has_one_title(name):
     assert f": {name}\n" in (DOCS.parent / "mkdocs.yml").read_text()
     outside = re.sub(r"^```.*?^```$", "", NAMED[name].read_text(), flags=re.M | re.S)
     assert len(re.findall(r"^# ", outside, re.M)) == 1
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_page_says_first_what_it_answers(name):
+    text = re.sub(r"\A---\n.*?^---\n|<!--.*?-->", "", NAMED[name].read_text(), flags=re.M | re.S)
+    after_title = re.split(r"^# .+\n", text, maxsplit=1, flags=re.M)[1]
+    opening = re.split(r"^(?:#|```|\||!\[|- |:::)", after_title, maxsplit=1, flags=re.M)[0]
+    assert len(re.findall(r"[.?!][*)\"]*(?:\s|$)", opening)) >= 2, opening
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_link_leads_to_a_page_and_a_heading(name):
+    page = NAMED[name]
+    for link in LINK.findall(FENCED.sub("", page.read_text())):
+        place, _, heading = link.partition("#")
+        if re.match(r"\w+:|schemas/|(\.\./)*(figures|pictures)/", link):
+            continue
+        target = (page.parent / place).resolve() if place else page
+        assert target.is_file(), link
+        assert not heading or heading in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings, as the site makes them."""
+    titles = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.M)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip()) for title in plain}
 
 
 def test_every_known_estimator_has_a_row():
