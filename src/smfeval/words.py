@@ -7,11 +7,8 @@ What is not finite is called by its name (`nan`, `inf`), and zero has no sign.
 
 import re
 from collections.abc import Iterable, Sequence
-from textwrap import fill
 from typing import NamedTuple
 
-LINE = 100  # columns of a line of a report
-LEAST_TEXT = 40  # letters of a text beside a long label
 LONG = 999.5  # from here on three digits would need an exponent, so numbers are written out
 HUGE = 1e6  # from here on an exponent reads better than the digits
 UNIT_ROUNDING = 0.9995  # what rounds to 1 m with three digits is written in m
@@ -285,21 +282,11 @@ def printable(text: str) -> str:
 
 
 def columns(rows: Sequence[tuple[str, str]], *, indent: int = 2) -> str:
-    """Label and text in two columns; a label that repeats is shown once, long texts are broken."""
+    """Label and text in two columns; a label that repeats is shown once."""
     width = max(len(label) for label, _ in rows)
     lines, last = [], None
     for label, text in rows:
-        blank = " " * (indent + width + 2)
-        first = f"{'':{indent}}{'' if label == last else label:{width}}  "
-        shown = fill(
-            visible(text),
-            max(LINE, len(blank) + LEAST_TEXT),
-            initial_indent=first,
-            subsequent_indent=blank,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        lines.append(shown if text else first.rstrip())
+        lines.append(f"{'':{indent}}{'' if label == last else label:{width}}  {visible(text)}")
         last = label
     return "\n".join(lines)
 

@@ -35,7 +35,7 @@ def test_nothing_is_overwritten_unasked(capsys, folder):
 def test_the_second_estimator_is_the_one_to_blame(capsys, folder):
     files = [str(folder / name) for name in ("honest.square", "second.square", "third.square")]
     outcome = run(capsys, "pair", *files, "-q")
-    blamed = f"overconfident, unless the others are wrong together: {files[1]} (at least"
+    blamed = f"overconfident, unless the others share their errors: {files[1]} (at least"
     assert blamed in outcome.out.splitlines()[-1]
 
 

@@ -155,7 +155,8 @@ def test_names_that_are_not_utf8(folder, capsys):
     page = ("--html", "x.html", "--per-scan", "x.parquet")
     scored = run(capsys, "score", NOT_UTF8, "--ref", "r.tum", *page)
     assert scored.code == 0, scored.err
-    assert "h\\udcff.square against r.tum\n" in scored.out
+    verbose = run(capsys, "score", NOT_UTF8, "--ref", "r.tum", "-v").out
+    assert "h\\udcff.square against r.tum\n" in verbose
     assert run(capsys, "check", NOT_UTF8, "--save-plot", "x.pdf").code == 0
     for target in ("o\udcff.parquet", "o\udcff.tum"):
         assert run(capsys, "convert", NOT_UTF8, target, "--lossy").code == 0

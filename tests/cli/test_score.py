@@ -49,11 +49,13 @@ def test_the_report_starts_with_the_verdict(walked, capsys):
     outcome = run(capsys, "score", "bold.square", "--ref", "truth.tum", "--gauge", "se3")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("overconfident: errors are 10.1 times the reported sigma (k = 101 [")
-    assert "bold.square against truth.tum" in lines[1]
-    assert "the 90 % region holds the reference in 0.4 % [" in outcome.out
-    assert "3,000 of 3,000 scans" in outcome.out
-    assert len(lines) <= 14
+    assert lines[0].startswith(
+        "OVERCONFIDENT  position errors are 10.1 times the reported sigma (k = 101, 95 % CI "
+    )
+    assert "0.4 % of scans inside the 90 % region" in outcome.out
+    assert "all 3,000 scans, SE(3) alignment" in outcome.out
+    assert "smfeval calibrate (what to publish)" in lines[-1]
+    assert len(lines) <= 8
 
 
 def test_an_honest_belief_is_consistent(walked, capsys):
@@ -133,7 +135,7 @@ def test_plain_poses_have_distances_and_no_verdict(walked, tmp_path, capsys):
     assert document["calibration"] is None
     assert document["verdict"]["label"] == "cannot tell"
     text = run(capsys, "score", "plain.tum", "--ref", "truth.tum")
-    assert text.out.startswith("cannot tell: the estimate reports no uncertainty\n")
+    assert text.out.startswith("CANNOT TELL  the estimate reports no uncertainty\n")
 
 
 def test_particles_are_scored_and_labelled(tmp_path, capsys, rng):
@@ -146,9 +148,9 @@ def test_particles_are_scored_and_labelled(tmp_path, capsys, rng):
     jsonschema.validate(document, schema("score"))
     assert document["scores"]["log"] is None
     assert "particles" in document["calibration"]["coverage_from"]
-    assert "by the particles' sample covariance" in run(capsys, *words, "-v").out
+    assert "NEES by their sample covariance" in run(capsys, *words, "-v").out
     dense = run(capsys, *words, "--kernel-density", "-v")
-    assert "(kernel density of the particles)" in dense.out
+    assert "log score by their kernel density" in dense.out
 
 
 def test_several_estimates_are_one_table_on_their_common_scans(walked, capsys, tmp_path):
@@ -244,7 +246,7 @@ def test_a_few_singular_scans_are_left_out_on_request_and_counted(walked, capsys
     write(honest.with_arrays({"covariance": some}), "first.square")
     assert "2 of 3000 scans" in refused(capsys, "score", "first.square", "--ref", "truth.tum")
     words = ("score", "first.square", "--ref", "truth.tum", "--bad-rows", "drop")
-    assert "2 scans left out: singular covariance" in run(capsys, *words).out
+    assert "2 of singular covariance left out" in run(capsys, *words).out
     document = strict_json(run(capsys, *words, "--json").out)
     assert document["association"]["left_singular"] == 2
     assert document["association"]["scored"] == 2998
@@ -266,21 +268,21 @@ def test_the_reference_covariance_is_used_shown_and_switched_off(walked, capsys)
     write(noisy, "truth.square")
     words = ("score", "bold.square", "--ref", "truth.square", "--gauge", "none")
     used = run(capsys, *words)
-    assert used.out.startswith("cannot tell: k = ")
+    assert used.out.startswith("CANNOT TELL  k = ")
     assert "of a variance that is the reference's to 99" in used.out
-    assert "(reference included)" in used.out
+    assert "(with reference)" in used.out
     told = run(capsys, *words, "-v").out
     assert "its own covariance is used: sigma 20 cm (median)" in told
     exact = run(capsys, *words, "--ref-exact")
-    assert "reference included" not in exact.out
-    assert exact.out.startswith("overconfident")
+    assert "(with reference)" not in exact.out
+    assert exact.out.startswith("OVERCONFIDENT")
     assert "its own covariance" not in run(capsys, *words, "--ref-exact", "-v").out
 
 
 def test_the_reference_is_taken_as_uncertain_and_the_report_says_so(walked, capsys):
     words = ("score", "bold.square", "--ref", "truth.tum", "--gauge", "none")
     used = run(capsys, *words, "--ref-sigma", "20cm,0.1deg").out
-    assert "(reference included)" in used
+    assert "(with reference)" in used
     note = "the reference is taken as uncertain by 20 cm and 0.1 deg per axis, white"
     assert note in used
     told = run(capsys, *words, "--ref-sigma", "20cm", "-v").out
@@ -291,7 +293,7 @@ def test_the_reference_is_taken_as_uncertain_and_the_report_says_so(walked, caps
     assert document["reference"]["sigma"] is None
     fitted = run(capsys, *words[:-1], "se3", "--ref-shared", "1cm").out
     assert "the shared error of the reference is absorbed by the se3 alignment" in fitted
-    assert "(reference included)" not in fitted
+    assert "(with reference)" not in fitted
     assert "is 0.1 in deg or rad?" in refused(capsys, *words, "--ref-sigma", "1cm,0.1")
     contradiction = refused(capsys, *words, "--ref-sigma", "1cm", "--ref-exact")
     assert "ref_sigma and ref_exact contradict each other" in contradiction
@@ -427,7 +429,9 @@ def test_the_demo_prints_both_verdicts(capsys):
     outcome = run(capsys, "demo")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    verdicts = [after.split(":")[0] for line, after in pairwise(lines) if "$ smfeval score" in line]
-    assert verdicts == ["consistent", "overconfident"]
-    assert outcome.out.count("; pose cannot tell (k 1") == 1
-    assert outcome.out.count("; pose overconfident (k 2") == 1
+    verdicts = [after.split()[0] for line, after in pairwise(lines) if "$ smfeval score" in line]
+    assert verdicts == ["CONSISTENT", "OVERCONFIDENT"]
+    assert [line.split()[1:3] for line in lines if line.startswith("  rotation")] == [
+        ["cannot", "tell:"],
+        ["overconfident:", "0.288"],
+    ]

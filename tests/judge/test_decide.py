@@ -91,7 +91,7 @@ def test_gaps_excuse_what_they_explain():
 
 def test_a_quantity_that_decides_is_named():
     found = decide(facts(decides=("lever arm",)))
-    assert (found.label, found.reason) == ("cannot tell", "freedoms")
+    assert (found.label, found.reason) == ("cannot tell", "extrinsic or time offset")
 
 
 def test_a_doubt_that_no_column_expresses_forbids():

@@ -1,14 +1,15 @@
 """The words of a verdict: they say what the data say, and no more."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from smfeval.align.nuisance import Nuisance
-from smfeval.judge.decide import decide
+from smfeval.judge.decide import Reason, Verdict, decide
 from smfeval.judge.evidence import AnyCorrelation, Averaging
-from smfeval.judge.sentences import evidence_text, fitted_text
+from smfeval.judge.sentences import evidence_rows
 from smfeval.summarise.number import Number
 from support.verdicts import HONEST, NEAR, TIGHT, acquitting, facts, row
 
@@ -16,13 +17,20 @@ OPENED = ("translation", "rotation", "lever arm", "clock")
 
 
 def test_a_conviction_has_sigmas_k_and_its_bound():
-    said = decide(facts(first=TIGHT, freedoms=OPENED, coverage=0.02)).sentence
-    assert (
-        "overconfident: errors are 2 times the reported sigma (k = 4 [3, 5], at least 9.63" in said
+    found = decide(facts(first=TIGHT, freedoms=OPENED))
+    assert found.headline == (
+        "overconfident: position errors are 2 times the reported sigma (k = 4, 95 % CI 3 to 5)"
     )
-    assert "whatever the correlations)" in said
-    assert "it holds for any extrinsic and clock offset" in said
-    assert "holds the reference in 2 % of scans" in said
+    assert "k at least 9.63 whatever the correlations" in found.sentence
+
+
+def test_a_large_k_that_the_extrinsic_mostly_explains_says_what_is_left():
+    values = Nuisance(np.zeros(3), lever_m=np.array([0.12, 0.0, 0.0]))
+    small = facts(first=TIGHT, freedoms=("lever arm",), values=values)
+    found = decide(replace(small, k=Number(400.0, "1"))).sentence
+    left = f"{TIGHT.excess**0.5:.3g}"
+    assert f"with extrinsic fitted (lever arm 12 cm) errors are {left} times sigma" in found
+    assert "fitted" not in decide(small).sentence
 
 
 def test_the_second_evidence_is_worded_differently():
@@ -35,7 +43,7 @@ def test_the_memory_that_excuses_is_said():
     first = AnyCorrelation(2.0, 3, 600, 1.9)
     found = decide(facts(first=first, step_s=0.1))
     assert found.reason == "correlation"
-    assert "unless errors more than 8.13 s apart are still correlated" in found.sentence
+    assert "overconfident unless errors more than 8.13 s apart are correlated" in found.sentence
 
 
 def test_a_bound_above_k_says_why():
@@ -56,9 +64,9 @@ def test_an_aligned_track_shows_no_more_than_it_can():
 
 def test_noise_of_the_reference_that_would_end_it():
     found = replace(decide(facts(first=TIGHT)), reference_sigma=0.007)
-    assert "a reference uncertain by 7 mm per axis would end the verdict" in found.sentence
+    assert "a reference sigma of 7 mm would explain it" in found.sentence
     turned = replace(found, facts=replace(found.facts, space="rotation"))
-    assert "a reference uncertain by 0.401 deg per axis" in turned.sentence
+    assert "a reference sigma of 0.401 deg" in turned.sentence
 
 
 @pytest.mark.parametrize(
@@ -81,9 +89,22 @@ def test_sentence_headline_and_data_agree(verdict):
 
 
 def test_all_evidence_for_those_who_want_it():
-    said = evidence_text(decide(facts(first=HONEST)))
-    assert said.startswith("mean square 1 times the claim (3.12 at most")
     values = Nuisance(np.zeros(3), clock_s=0.002)
-    assert fitted_text(decide(facts(values=values, freedoms=("clock",)))) == (
-        "clock +2 ms would be kindest to the estimate"
-    )
+    found = dict(evidence_rows(decide(facts(first=HONEST, values=values, freedoms=("clock",)))))
+    assert found["mean square / reported"] == "1"
+    assert found["limit whatever the correlations, 97.5 %"] == "3.12"
+    assert found["best-case time offset"] == "+2 ms"
+    assert "k at least" not in found
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_what_cannot_be_told_names_one_thing_to_do(reason):
+    found = Verdict("cannot tell", "nothing", facts(), reason)
+    assert found.next_step
+    assert found.to_dict()["next"] == found.next_step
+    assert decide(facts(first=TIGHT)).next_step is None
+
+
+def test_a_reference_that_hides_the_estimate_is_what_to_improve():
+    found = Verdict("cannot tell", "nothing", facts(own_share=0.1), "not shown")
+    assert found.next_step == "a more precise reference"

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from smfeval import About, Options, evaluate
+from smfeval import About, Options, evaluate, words
 from smfeval.align.quantities import parse_extent
 from smfeval.cli.demo import honest_estimate, planar_belief, sample_particles, simulate_walk
+from smfeval.judge.sentences import title
 from smfeval.show import score
-from smfeval.show.numbers import all_rows
-from smfeval.show.report import doubt_text
+from smfeval.show.report import doubt_text, number_cell
+from smfeval.show.results_table import table_of
 from smfeval.show.score import Findings, last_lines
 from smfeval.summarise.inflation import best_scale, scaled_log_score
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import Track
 from smfeval.track.beliefs import Provenance
 from support.drifting import dead_reckoning
@@ -128,39 +130,64 @@ def evaluation(request):
     return KINDS[request.param]()
 
 
-def test_the_verdict_comes_first_and_few_lines_follow(evaluation):
+def test_the_verdict_comes_first_and_seven_lines_follow_at_most(evaluation):
     lines = text(evaluation).splitlines()
-    assert lines[0] == evaluation.verdict.headline
-    assert evaluation.verdict.label in lines[0]
-    assert len(lines) <= score.MOST_LINES == 14
+    assert lines[0] == title(evaluation.verdict)
+    assert lines[0].startswith(evaluation.verdict.label.upper())
+    assert len(lines) <= 8 + bool(evaluation.relative)  # errors over horizons were asked for
     assert lines[-1].lstrip().startswith("next")
 
 
 def test_lines_are_short_and_free_of_jargon(evaluation):
     shown = text(evaluation)
-    doubts = [said for label, said in score.brief_rows(evaluation) if label == "doubt"]
     first, *lines = shown.splitlines()
     assert len(first) <= 125 or evaluation.verdict.doubt or evaluation.verdict.lost
     for line in lines:
-        assert len(line) <= 100 or any(said in line for said in doubts), line
+        assert len(line) <= 100 or line.split()[0] in ("setup", "next"), line
+        assert len(line) <= 130, line
     assert not [word for word in JARGON if word in shown]
 
 
 def test_every_doubt_is_named_or_counted(evaluation):
     shown = text(evaluation)
-    counted = re.search(r"(\d+) more doubts?: -v", shown)
-    named = sum(doubt.sentence in shown for doubt in evaluation.doubts)
+    counted = re.search(r"\((\d+) more: -v\)", shown)
+    named = sum(doubt.sentence[:50] in shown for doubt in evaluation.doubts)
     assert named + (int(counted[1]) if counted else 0) >= len(evaluation.doubts)
 
 
-def test_all_is_said_on_request(evaluation):
+def test_everything_is_shown_on_request(evaluation):
     shown = text(evaluation, verbose=True)
-    assert shown.startswith(evaluation.verdict.sentence)
-    for label, said in all_rows(evaluation):
-        assert label in shown
-        assert said in shown
+    assert shown.startswith(title(evaluation.verdict))
     for said in (*evaluation.all_notes, *map(doubt_text, evaluation.doubts)):
         assert said in shown
+    for scored in evaluation.spaces:
+        for name, number in scored.numbers.items():
+            if name in NUMBERS:
+                unit = "%" if NUMBERS[name].level is not None else None
+                assert str(number_cell(number, unit)) in shown, name
+
+
+def test_k_is_the_same_wherever_it_is_shown(evaluation):
+    """In the headline, the table of -v, JSON, the table of several and that of past results."""
+    for scored in evaluation.spaces:
+        space, verdict = scored.space.name, scored.verdict
+        name = "k" if space == "position" else f"k_{space}"
+        if name not in scored.numbers:
+            continue
+        k = scored.numbers[name]
+        assert verdict.factor == k.value
+        data = evaluation.to_dict()
+        where = data["calibration"] if space == "position" else data[space]["numbers"]
+        assert where[name]["value"] == k.value
+        of_verdict = data["verdict"] if space == "position" else data[space]["verdict"]
+        assert of_verdict["factor"] == k.value
+        (row,) = table_of([("made", data)]).rows
+        assert row.numbers[name].value == k.value
+        shown = words.number(k.value)
+        if "k = " in verdict.headline:
+            assert f"k = {shown}" in verdict.headline
+        if space == "position":
+            assert shown in text(evaluation, evaluation).splitlines()[1].split()
 
 
 def test_quiet_is_one_line(evaluation):
@@ -173,10 +200,10 @@ def test_the_short_form_is_no_json(evaluation):
 
 def test_doubts_that_find_no_room_are_counted():
     found = many_doubts()
-    every = score.doubt_rows(found, most=9)
-    assert len(every) >= 2
-    (row,) = score.doubt_rows(found, most=1)
-    assert row == ("doubt", f"{len(every)} more doubts: -v")
+    assert len(found.doubts) >= 2
+    (row,) = score.doubt_rows(found)
+    assert row.label == "doubt"
+    assert re.search(r"\(\d+ more: -v\)$", row.text)
 
 
 def test_error_and_reported_sigma_stand_side_by_side(rng):
@@ -184,7 +211,7 @@ def test_error_and_reported_sigma_stand_side_by_side(rng):
     claimed = np.tile(np.diag([0.01, 0.02, 0.02, 0.1, 0.1, 0.1]) ** 2, (N, 1, 1))
     found = evaluate(honest.with_arrays({"covariance": claimed}), reference)
     (said,) = (said for label, said in score.brief_rows(found) if label == "error")
-    assert "where 3 cm is reported" in said  # the root of 1 + 4 + 4 cm^2
+    assert "3 cm reported" in said  # the root of 1 + 4 + 4 cm^2
 
 
 def test_a_scaled_log_score_is_that_of_the_scaled_normal(rng):
@@ -211,8 +238,9 @@ def test_no_other_scale_has_a_better_log_score(rng, noisy):
 
 def test_what_was_asked_for_is_not_proposed():
     found = tight()
-    assert "--why" in score.next_text(found)
-    assert "--why" not in score.next_text(found, why=False)
+    assert "--why (causes)" in score.next_steps(found)
+    assert "--why (causes)" not in score.next_steps(found, why=True)
+    assert score.next_steps(found)[0].startswith("smfeval calibrate")
 
 
 def test_names_lose_the_folders_that_they_share(rng):
@@ -220,20 +248,28 @@ def test_names_lose_the_folders_that_they_share(rng):
     shown = text(*found)
     assert "/data" not in shown
     assert [line.split()[0] for line in shown.splitlines()[1:3]] == ["a/x.square", "b/y.square"]
-    assert "scored" in text(found[0])
-    assert "a/x.square against truth.tum" in text(found[0])
+    assert "/data/run/a/x.square against /data/run/truth.tum" in text(found[0], verbose=True)
 
 
-def test_notes_of_several_estimates_are_said_once(rng):
+def test_several_estimates_are_sorted_best_first_and_fit_100_columns(rng):
+    found = [evaluated(rng, name, scale=scale) for name, scale in (("b", 3.0), ("a", 1.0))]
+    lines = text(*found).splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["a", "b"]
+    assert "best first, by log score" in lines[3]
+    long = evaluated(rng, "a_very_long_name_of_an_estimate_that_would_never_fit.square")
+    shown = text(*found, long)
+    assert "a_very_lon..fit.square" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_assumptions_of_several_estimates_are_shown_once(rng):
     same = [evaluated(rng, name) for name in ("a", "b")]
-    (note,) = (line for line in text(*same).splitlines() if line.startswith("note"))
-    assert note.split(maxsplit=1)[1].startswith("the reference declares no body; taken as")
-    other = evaluated(rng, "c", body="imu")
-    assert "a, b: the reference declares no body" in text(*same, other)
+    (line,) = (line for line in text(*same).splitlines() if line.startswith("assumed"))
+    assert line.split(maxsplit=1)[1] == "one body, exact reference"
 
 
-def evaluated(rng, name, body=None):
-    estimate = belief(normal(rng, 200), S, name=name)
+def evaluated(rng, name, body=None, scale=1.0):
+    estimate = belief(scale * normal(rng, 200), S, name=name)
     zero = belief(np.zeros((200, 3)))
     reference = Track(
         zero.stamp,

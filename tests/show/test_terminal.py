@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 
 from smfeval import About, Track, evaluate
-from smfeval.show.numbers import all_rows
-from smfeval.show.score import Findings, brief_rows, report
+from smfeval.show.score import Findings, report
 from smfeval.show.terminal import (
     BLOCKS,
     binned_medians,
@@ -41,11 +40,11 @@ def printed(renderable, **how):
 @pytest.mark.parametrize("verbose", [False, True])
 def test_everything_that_a_pipe_gets_is_on_the_terminal(evaluation, verbose):
     shown = printed(screen(evaluation, verbose=verbose))
-    verdict = evaluation.verdict
-    assert shown.startswith(verdict.sentence if verbose else verdict.headline)
-    for label, words in all_rows(evaluation) if verbose else brief_rows(evaluation):
-        assert label in shown
-        assert words in shown
+    for section in report([Findings(evaluation)], verbose=verbose).sections:
+        cells = () if section.table is None else sum(section.table.rows, ())
+        rows = [text for row in section.rows for text in row]
+        for text in (section.title, *section.lead, *rows, *map(str, cells)):
+            assert text in shown
 
 
 def test_no_colour_where_none_is_wanted(evaluation, monkeypatch):

@@ -100,11 +100,9 @@ def _numbers(evaluation: Evaluation) -> Table:
     for name, scored in spaces.items():
         for row in rows_of(scored.space.name):
             if row.space == name and evaluation.get(row.name) is not None:
-                title, space = (
-                    ("mean angle", "rotation")
-                    if row.name == "rotation"
-                    else (row.plain_title, name)
-                )
+                title, space = row.plain_title, name
+                if row.name == "rotation":
+                    title, space = "mean angle", "rotation" if "rotation" in spaces else name
                 lines.setdefault(title, {})[space] = row
     effective = {name: n for name, n in evaluation.effective_scans().items() if n is not None}
     body = []
@@ -240,7 +238,9 @@ def setup_rows(evaluation: Evaluation) -> list[Row]:
     if not evaluation.comparable:
         rows.append(Row("scores", "not comparable: the alignment may have absorbed errors"))
     if isinstance(evaluation.estimate, ParticleTrack):
-        rows.append(Row("coverage", f"by the {evaluation.coverage_from()}; k by ranks"))
+        density = "; log score by their kernel density" if evaluation.get("log") else ""
+        ranks = f"k and coverage by the {evaluation.coverage_from()}"
+        rows.append(Row("particles", f"{ranks}; NEES by their sample covariance{density}"))
 
     curve = () if evaluation.clock is None else evaluation.clock.curve
     if curve:

@@ -58,7 +58,7 @@ SHOWN_NUMBERS = (  # of the short report
 SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
 PAGE = "--save page.html"
 HEADINGS = {"factor_per_axis": "error/sigma"}
-LONGEST_NAME = 28  # letters of an estimate in a table that fits 100 columns
+LONGEST_NAME = 22  # letters of an estimate in a table that fits 100 columns
 ASSOCIATION_WORDS = {
     "moved": "reference interpolated",
     "gp": "reference interpolated with its uncertainty",
@@ -158,11 +158,11 @@ def _error_text(evaluation: Evaluation) -> str:
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(median_of(variance))))
     uncertain = evaluation.uses_reported_noise or evaluation.uses_assumed_noise
-    noise = " with reference noise" if uncertain else ""
+    noise = " (with reference)" if uncertain else ""
     region = ""
     if coverage is not None:
         share = words.quantity(coverage.value, "%")
-        region = f"; the {words.level(NOMINAL)} region holds the truth in {share} of scans"
+        region = f"; {share} of scans inside the {words.level(NOMINAL)} region"
     return f"{error}, {sigma} reported{noise}{region}"
 
 

@@ -122,7 +122,7 @@ def test_the_same_input_gives_the_same_page(overconfident, pages):
 
 def test_the_verdict_stands_before_every_number(overconfident, pages):
     text = Page(pages["score"]).text
-    evidence = overconfident.verdict.sentence.removeprefix("overconfident: e")
+    evidence = overconfident.verdict.sentence.removeprefix("overconfident: p")
     assert text.index("overconfident") < text.index("too small: do not rely on it")
     assert text.index("too small: do not rely on it") < text.index(evidence) < text.index("Numbers")
 
@@ -210,7 +210,7 @@ def test_sigma_is_explained_where_it_is_drawn(pages):
 def test_a_pair_page_tells_frames_matches_and_alignments(comparison, pages):
     text = Page(pages["pairs"]).text.rpartition("Conventions and assumptions")[2]
     assert text.count("body imu") == 3
-    assert text.count("300 of 300 scans; gap median") == len(comparison.pairs)
+    assert text.count("300 of 300 scans to 300; gap median") == len(comparison.pairs)
     assert "5 ms between stamps that are matched" in text
     assert "Largest difference" in Page(pages["pairs"]).text
     assert "Largest error" not in Page(pages["pairs"]).text
