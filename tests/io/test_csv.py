@@ -6,8 +6,10 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from smfeval import evaluate, examine
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.io import format_of, read, write
+from smfeval.io.column_names import listed_names
 from smfeval.io.convention import CONVENTIONS, from_right
 from support.beliefs import gaussian, poses
 
@@ -145,33 +147,204 @@ def test_seconds_and_nanoseconds_in_two_columns_are_one_stamp(tmp_path, rng):
         read(csv(tmp_path / "a.csv", columns))
 
 
-COVARIANCE_NAMES = {
-    "c11": lambda i, j: f"c{i + 1}{j + 1}",
-    "cov_1_1": lambda i, j: f"cov_{i + 1}_{j + 1}",
-    "P": lambda i, j: f"P{i + 1}{j + 1}",
-    "counted": lambda i, j: f"covariance[{6 * i + j}]",
-    "counted without brackets": lambda i, j: f"cov{6 * i + j}",
+def names_of(kind, *axes):
+    """Names of columns, with each of the axes in place of `{}`."""
+    return [kind.format(axis) for axis in axes]
+
+
+WHOLE = [(i, j) for i in range(6) for j in range(6)]
+LOWER = [(i, j) for i in range(6) for j in range(i + 1)]
+UPPER = [(i, j) for i in range(6) for j in range(i, 6)]
+POSITION = [(i, j) for i, j in UPPER if j < 3]
+ROTATION = [(i, j) for i, j in UPPER if i > 2]
+AXES = ("x", "y", "z", "roll", "pitch", "yaw")
+PAIRS = ("xx", "xy", "xz", "yy", "yz", "zz")
+# names of columns, the entries that they hold, and (of a diagonal) whether these are deviations
+HEADERS = {
+    "c11 whole": ([f"c{i + 1}{j + 1}" for i, j in WHOLE], WHOLE),
+    "c11 lower": ([f"c{i + 1}{j + 1}" for i, j in LOWER], LOWER),
+    "c11 upper": ([f"c{i + 1}{j + 1}" for i, j in UPPER], UPPER),
+    "cov_1_1": ([f"cov_{i + 1}_{j + 1}" for i, j in WHOLE], WHOLE),
+    "cov_0_0": ([f"cov_{i}_{j}" for i, j in WHOLE], WHOLE),
+    "cov_0_0 lower": ([f"cov_{i}_{j}" for i, j in LOWER], LOWER),
+    "P11": ([f"P{i + 1}{j + 1}" for i, j in UPPER], UPPER),
+    "P00": ([f"P{i}{j}" for i, j in WHOLE], WHOLE),
+    "P00 upper": ([f"P{i}{j}" for i, j in UPPER], UPPER),
+    "P_0_0": ([f"P_{i}_{j}" for i, j in UPPER], UPPER),
+    "PlotJuggler": ([f"/odom/pose/covariance[{i};{j}]" for i, j in UPPER], UPPER),
+    "brackets": ([f"covariance[{k}]" for k in range(36)], WHOLE),
+    "counted": ([f"cov{k}" for k in range(36)], WHOLE),
+    "counted from 1": ([f"cov_{k + 1}" for k in range(36)], WHOLE),
+    "with zeros": ([f"cov{k:02d}" for k in range(36)], WHOLE),
+    "cov_0 lower": ([f"cov_{k}" for k in range(21)], LOWER),
+    "cov_0 upper": ([f"cov_{k}" for k in range(21)], UPPER),
+    "c1 lower": ([f"c{k + 1}" for k in range(21)], LOWER),
+    "pose block by axes": (
+        [f"cov_{a}_{b}" for i, a in enumerate(AXES) for b in AXES[i:]],
+        UPPER,
+    ),
+    "cnspy": (
+        [*names_of("p{}", *PAIRS), *names_of("q{}", "rr", "rp", "ry", "pp", "py", "yy")],
+        POSITION + ROTATION,
+    ),
+    "P_xx": (names_of("P_{}", *PAIRS), POSITION),
+    "cov_xy": (names_of("cov_{}", *PAIRS), POSITION),
+    "xy_cov": (names_of("{}_cov", *PAIRS), POSITION),
+    "c1 to c6": ([f"c{k + 1}" for k in range(6)], POSITION),
+    "position_covariance": (
+        [f"position_covariance[{k}]" for k in range(9)],
+        [(i, j) for i in range(3) for j in range(3)],
+    ),
+    "var_x and cov_xy": (
+        ["var_x", "cov_xy", "cov_xz", "var_y", "cov_yz", "var_z"],
+        POSITION,
+    ),
+}
+DIAGONALS = {
+    "x_std": (names_of("{}_std", *AXES), 1.0),
+    "std_x": (names_of("std_{}", *AXES), 1.0),
+    "sigma_x": (names_of("sigma_{}", "x", "y", "z", "rx", "ry", "rz"), 1.0),
+    "x_sigma": (names_of("{}_sigma", "x", "y", "z", "rot_x", "rot_y", "rot_z"), 1.0),
+    "sx": (names_of("s{}", "x", "y", "z"), 1.0),
+    "xstd": (names_of("{}stddev", "x", "y", "z"), 1.0),
+    "pos_std_x": ([*names_of("pos_std_{}", *"xyz"), *names_of("rot_std_{}", *"xyz")], 1.0),
+    "position_x_std": (names_of("position_{}_std", "x", "y", "z"), 1.0),
+    "std_0": ([f"std_{k}" for k in range(6)], 1.0),
+    "x_var": (names_of("{}_var", *AXES), 2.0),
+    "var_x": (names_of("var_{}", "x", "y", "z"), 2.0),
+    "var_1": ([f"var_{k + 1}" for k in range(6)], 2.0),
+    "units": (["x_std_m", "y_std [m]", "z_std (m)", "roll_std_rad", "pitch_std", "yaw_std"], 1.0),
 }
 
 
-@pytest.mark.parametrize(
-    ("how", "part"),
-    [(how, "whole") for how in COVARIANCE_NAMES]
-    + [(how, part) for how in ("c11", "cov_1_1", "P") for part in ("upper", "lower")],
-)
-def test_covariances_are_read_as_written(how, part, tmp_path, rng):
-    track, name = gaussian(N, rng), COVARIANCE_NAMES[how]
-    kept = {"whole": lambda i, j: True, "upper": lambda i, j: i <= j, "lower": lambda i, j: i >= j}
-    entries = {
-        name(i, j): track.covariance[:, i, j].tolist()
-        for i in range(6)
-        for j in range(6)
-        if kept[part](i, j)
+@pytest.mark.parametrize("how", HEADERS)
+def test_covariances_are_read_as_written(how, tmp_path, rng):
+    track, (names, entries) = gaussian(N, rng), HEADERS[how]
+    columns = {
+        name: track.covariance[:, i, j].tolist()
+        for name, (i, j) in zip(names, entries, strict=True)
     }
-    found = read(csv(tmp_path / "a.csv", pose_columns(track) | entries))
-    assert_same_poses(found, track)
-    np.testing.assert_allclose(found.covariance, track.covariance, rtol=1e-12)
+    found = read(csv(tmp_path / "a.csv", pose_columns(track) | columns), convention="right")
+    expected = np.zeros((N, 6, 6))
+    for i, j in entries:
+        expected[:, i, j] = expected[:, j, i] = track.covariance[:, i, j]
+    np.testing.assert_array_equal(found.stamp, track.stamp)
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-12)
+    assert found.about.oriented == (len(entries) > 9)
+
+
+@pytest.mark.parametrize(
+    ("how", "degrees"),
+    [*((how, False) for how in DIAGONALS), ("x_std", True), ("std_x", True), ("x_var", True)],
+)
+def test_deviations_and_variances_are_a_diagonal(how, degrees, tmp_path, rng):
+    track, (names, power) = poses(N, rng), DIAGONALS[how]
+    sigma = rng.uniform(0.1, 1.0, size=(N, len(names)))
+    written = sigma.copy()
+    if degrees:
+        written[:, 3:] = np.degrees(sigma[:, 3:])
+        names = [*names[:3], *names_of("{}_deg" if power == 1 else "{} [deg^2]", *names[3:])]
+    columns = {name: (written[:, k] ** power).tolist() for k, name in enumerate(names)}
+    found = read(csv(tmp_path / "a.csv", pose_columns(track) | columns), convention="right")
+    variance = np.diagonal(found.covariance, axis1=1, axis2=2)
+    np.testing.assert_allclose(variance[:, : len(names)], sigma**2, rtol=1e-12)
+
+
+def test_numbers_say_nothing_of_the_convention(tmp_path, rng):
+    track, (names, entries) = gaussian(N, rng), HEADERS["P00"]
+    columns = {
+        name: track.covariance[:, i, j].tolist()
+        for name, (i, j) in zip(names, entries, strict=True)
+    }
+    found = read(csv(tmp_path / "a.csv", pose_columns(track) | columns))
     assert "(assumed)" in found.provenance.convention
+
+
+def test_columns_that_fit_in_two_ways_are_asked_about(tmp_path, rng):
+    """Six equal numbers are a lower triangle as well as an upper one, and six variances."""
+    track = poses(N, rng)
+    columns = pose_columns(track) | {
+        f"c{k}": [4.0 if k in (1, 6) else 1.0] * N for k in range(1, 7)
+    }
+    path = csv(tmp_path / "a.csv", columns)
+    with pytest.raises(FormatError, match=r"in 3 ways; say which: --columns lower=c1..c6 or upper"):
+        read(path)
+    found = read(path, columns="variance=c1..c6")
+    assert found.about.oriented
+    one = read(path, columns="lower=c1..c6").covariance[0, :3, :3]
+    np.testing.assert_array_equal(one, [[4, 1, 1], [1, 1, 1], [1, 1, 4]])
+
+
+def test_two_sets_of_columns_are_asked_about(tmp_path, rng):
+    track, (names, _) = poses(N, rng), HEADERS["P_xx"]
+    columns = pose_columns(track) | {name: [float(name[2] == name[3])] * N for name in names}
+    path = csv(tmp_path / "a.csv", columns | {f"std_{axis}": [2.0] * N for axis in "xyz"})
+    with pytest.raises(FormatError, match=r"two covariances; say which: --columns upper=P_xx"):
+        read(path)
+    assert read(path, columns="sigma=std_x..std_z").covariance[0, 0, 0] == 4.0
+    assert read(path, columns="upper=P_xx..P_zz").covariance[0, 0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("names", "alike", "say"),
+    [
+        ([f"a{k}" for k in range(6)], True, "upper=a0..a5"),
+        (["sigma_xx", "sigma_yy", "sigma_zz"], True, "FIRST..LAST"),
+        (["uncertainty", "foo"], True, "FIRST..LAST"),
+        (["foo", "bar", "qux"], False, "FIRST..LAST"),
+    ],
+)
+def test_columns_that_may_be_a_covariance_are_not_lost(names, alike, say, tmp_path, rng):
+    track = gaussian(N, rng)
+    values = [track.covariance[:, i, j].tolist() for i, j in POSITION]
+    columns = dict(zip(names, values, strict=False))
+    path = csv(tmp_path / "a.csv", pose_columns(track) | columns)
+    found = read(path)
+    unread = found.provenance.unread
+    assert (set(unread.names) <= set(names), unread.alike) == (True, alike)
+    assert say in unread.columns
+    with pytest.raises(OptionError, match="may be the covariance"):
+        write(found, tmp_path / "a.tum")
+    write(found, tmp_path / "a.tum", lossy=True)
+    doubt, *_ = examine(found).doubts
+    assert names[0] in doubt.sentence
+    verdict = evaluate(found, track).verdict
+    assert "reports no uncertainty" not in verdict.sentence
+    assert names[0] in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    "names", [("vx", "vy", "vz"), ("twist.covariance[0]", "b_w_x", "acc_std"), ("foo", "seq")]
+)
+def test_other_columns_are_no_covariance(names, tmp_path, rng):
+    columns = pose_columns(poses(N, rng)) | {name: rng.normal(size=N).tolist() for name in names}
+    found = read(csv(tmp_path / "a.csv", columns))
+    assert found.provenance.unread is None
+    write(found, tmp_path / "a.tum")
+
+
+def test_columns_without_a_row_of_names_are_listed(tmp_path, rng):
+    track = gaussian(N, rng)
+    sigma = np.sqrt(np.diagonal(track.covariance, axis1=1, axis2=2))
+    columns = pose_columns(track) | {f"s{k}": sigma[:, k].tolist() for k in range(6)}
+    path = csv(tmp_path / "a.txt", columns, separator=" ")
+    path.write_text(path.read_text().partition("\n")[2])
+    with pytest.raises(FormatError, match=r"rows of 14 numbers .*: --columns stamp,x,y,z,qx") as no:
+        read(path)
+    say = str(no.value).partition("--columns ")[2].split(" or ")[0]
+    found = read(path, columns=say, convention="right")
+    np.testing.assert_allclose(np.diagonal(found.covariance, axis1=1, axis2=2), sigma**2)
+    with pytest.raises(FormatError, match="14 columns; there are 17 names"):
+        read(path, columns="stamp,x,y,z,qx,qy,qz,qw,cov_0..cov_8")
+
+
+@pytest.mark.parametrize("width", [4, 7, 10, 11, 13, 14, 17, 26])
+def test_rows_without_names_are_told_what_they_may_be(width, tmp_path):
+    (tmp_path / "a.txt").write_text(f"{' '.join(['1.5'] * width)}\n")
+    with pytest.raises(FormatError, match="without a row of names; if they are these") as refused:
+        read(tmp_path / "a.txt")
+    for say in str(refused.value).split("--columns ")[1:]:
+        assert len(listed_names(say.removesuffix(" or "))) == width
 
 
 def test_the_columns_of_a_ros_message_have_its_convention(tmp_path, rng):
@@ -331,3 +504,29 @@ def test_wide_tum_has_whole_matrices_or_triangles(packed, tmp_path, rng):
     (tmp_path / "b.txt").write_text("".join(rows))
     with pytest.raises(SmfevalError, match=r"b.txt:3: the covariance differs from its transpose"):
         read(tmp_path / "b.txt")
+
+
+def test_wide_tum_may_have_upper_triangles(tmp_path, rng):
+    track = gaussian(N, rng)
+    packed = track.covariance[:, *np.triu_indices(6)]
+    rows = zip(*pose_columns(track).values(), *packed.T.tolist(), strict=True)
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{' '.join(map(str, row))}\n" for row in rows))
+    found = read(path)
+    np.testing.assert_array_equal(found.covariance, track.covariance)
+    assert any("read as upper triangles" in note for note in found.provenance.notes)
+
+
+def test_a_comment_that_names_the_covariance_is_believed(tmp_path, rng):
+    """Rows of 20 and 29 numbers are read by their names, not as OpenVINS or lower triangles."""
+    track = gaussian(N, rng)
+    for how in ("cnspy", "c11 upper"):
+        names, entries = HEADERS[how]
+        columns = pose_columns(track) | {
+            name: track.covariance[:, i, j].tolist()
+            for name, (i, j) in zip(names, entries, strict=True)
+        }
+        path = csv(tmp_path / "a.txt", columns, comment="#", separator=" ")
+        assert format_of(path) == "csv"
+        found = read(path, convention="right").covariance
+        np.testing.assert_array_equal(found[:, :3, :3], track.covariance[:, :3, :3])

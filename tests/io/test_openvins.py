@@ -106,6 +106,35 @@ def test_body_gauge_and_convention_are_said(tmp_path):
     assert "rotation-first (the format)" in track.provenance.convention
 
 
+def row_of_blocks(stamp, first, second):
+    upper = np.triu_indices(3)
+    return joined(stamp, POSITION, QUATERNION, first[upper], second[upper])
+
+
+def test_without_names_the_smaller_block_is_the_rotations(tmp_path):
+    named = read(written(tmp_path / "a.txt", RECORDED, recorded_row(1.0)))
+    blocks = ROTATION_COVARIANCE, POSITION_COVARIANCE
+    for order, (first, second) in (
+        ("rotation-first", blocks),
+        ("translation-first", blocks[::-1]),
+    ):
+        path = written(tmp_path / "b.txt", row_of_blocks(1.0, first, second))
+        found = read(path)
+        np.testing.assert_allclose(found.covariance, named.covariance, rtol=1e-12, atol=1e-20)
+        assert any(f"read {order}" in note for note in found.provenance.notes)
+        assert found.about.gauge == ("gravity_yaw" if order == "rotation-first" else None)
+
+
+def test_blocks_of_one_size_are_asked_about(tmp_path):
+    path = written(tmp_path / "a.txt", row_of_blocks(1.0, POSITION_COVARIANCE, POSITION_COVARIANCE))
+    with pytest.raises(FormatError, match="say which comes first: --order rotation-first"):
+        read(path)
+    for told in ({"order": "rotation-first"}, {"preset": "openvins"}, {"format": "openvins"}):
+        np.testing.assert_allclose(
+            read(path, **told).position_covariance[0], POSITION_COVARIANCE, rtol=1e-12
+        )
+
+
 def test_eight_columns_are_poses_alone(tmp_path):
     path = written(tmp_path / "est.txt", joined(1.0, POSITION, QUATERNION))
     track = read(path, format="openvins")

@@ -141,6 +141,7 @@ def check_reference(estimate: AnyTrack, reference: AnyTrack) -> Track:
     If it has uncertainty and the estimate has none, the two were probably exchanged.
     """
     certain = not isinstance(estimate, GaussianTrack | ParticleTrack)
+    certain &= estimate.provenance.unread is None
     if certain and isinstance(reference, GaussianTrack | ParticleTrack):
         raise PairingError(
             f"the reference ({reference.provenance.name}) reports uncertainty and the estimate "

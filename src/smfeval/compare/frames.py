@@ -54,9 +54,10 @@ def as_gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
             f"{words.share(float(np.sqrt(2 / effective)))})"
         )
         return track.moments, (note,)
-    raise PairingError(
-        f"{name} reports no uncertainty; a pair needs a covariance or particles on both sides"
-    )
+    unread = track.provenance.unread
+    lacks = "reports no uncertainty" if unread is None else "was read without a covariance"
+    how = "" if unread is None else f" (--columns {unread.columns} may read it)"
+    raise PairingError(f"{name} {lacks}{how}; a pair needs a covariance or particles on both sides")
 
 
 def effective_particles(track: ParticleTrack) -> Floats:

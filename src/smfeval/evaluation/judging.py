@@ -48,7 +48,7 @@ from smfeval.summarise.numbers import space_name
 from smfeval.summarise.quantities import K_AT_95, NOMINAL, is_rounding
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import GaussianTrack, Track
-from smfeval.why.causes import Why, explanation, loss
+from smfeval.why.causes import UNREAD, Why, explanation, loss
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
 DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %
@@ -206,7 +206,11 @@ def judge_space(
     """The scores of a space with its verdict, as far as doubts about the files allow one."""
     lost = loss(doubts)
     found = _judge(scored, tracks, is_lost=lost is not None)
-    return replace(scored, verdict=found.after_doubt(explanation(doubts), lost))
+    found = found.after_doubt(explanation(doubts), lost)
+    unread = explanation(doubts, among=UNREAD)
+    if unread is not None and found.reason == "no uncertainty":
+        found = replace(found, reason="doubt", doubt=unread)
+    return replace(scored, verdict=found)
 
 
 def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -> Verdict:

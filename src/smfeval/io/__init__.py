@@ -79,7 +79,8 @@ def _resolve(source: str | Path, options: dict[str, Any]) -> tuple[Path, ReadOpt
         raise OptionError(f"{source}: the option names another topic, {named}; name one topic")
     chosen = ReadOptions(**options | ({"topic": topic} if topic else {}))
     with _naming(source, path):
-        entry = format_named(chosen.format) if chosen.format else recognise_format(path)
+        named = chosen.format or ("csv" if chosen.columns else None)  # which alone has columns
+        entry = format_named(named) if named else recognise_format(path)
     return path, chosen, entry
 
 
@@ -149,9 +150,7 @@ def declared_gauge(source: str | Path, **options: Any) -> str | None:
 
 def format_of(source: str | Path, **options: Any) -> str:
     """Name of the format in which a source would be read."""
-    path, _ = split_source(source, limit=options.get("limit"))
-    with _naming(source, path):
-        return options.get("format") or recognise_format(path).name
+    return _resolve(source, options)[2].name
 
 
 def is_geodetic(source: str | Path, **options: Any) -> bool:
@@ -230,6 +229,9 @@ def extrinsic_in_bags(
     return None
 
 
+UNREAD = "columns that were not read and may be the covariance (--columns {} reads them)"
+
+
 def losses(track: "AnyTrack", entry: Format) -> list[str]:
     """What of a belief a format cannot hold."""
     from smfeval.track import GaussianTrack, ParticleTrack  # noqa: PLC0415  numpy: not for --help
@@ -239,7 +241,8 @@ def losses(track: "AnyTrack", entry: Format) -> list[str]:
         kept = " (only their mean and covariance stay)" if "covariance" in entry.keeps else ""
         return [*lost, f"the particles{kept}"]
     if not isinstance(track, GaussianTrack):
-        return lost
+        unread = track.provenance.unread
+        return lost if unread is None else [*lost, UNREAD.format(unread.columns)]
     lost += [] if "covariance" in entry.keeps else ["the covariance"]
     without = track.cross is not None and "cross-covariances" not in entry.keeps
     return [*lost, "the cross-covariances"] if without else lost

@@ -2,18 +2,31 @@
 
 Names are compared in lower case, without units and with everything but letters and digits as `_`.
 A name that means nothing known is no column of a pose. Two names with one meaning are refused:
-guessing between them could be wrong in silence.
+guessing between them could be wrong in silence. Names of uncertainty: `io.covariance_names`.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError
+from smfeval.io.covariance_names import (
+    COUNTS,
+    TWO_BLOCKS,
+    UNIT_SUFFIX,
+    NamedEntry,
+    Reading,
+    complete,
+    layout_readings,
+    part_named,
+    readings_of,
+)
 from smfeval.schema import suggest_word
 
 AXES = "xyz"
 PREFIXES = ("field_", "msg_", "odom_", "pose_", "transform_", "estimate_", "est_")
+TOPIC = re.compile(r"^/.*?/(?=(?:pose|transform|header)/)")  # of `/a/b/pose/position/x`
 STAMP_NAMES = {"", "t", "time", "stamp", "timestamp", "header_stamp"}  # "": `sec`, `nanosec`
 POSITION_NAMES = (
     *("{}", "p{}", "t{}", "p_{}", "t_{}", "pos_{}", "pos{}", "position_{}", "translation_{}"),
@@ -34,56 +47,65 @@ UNIT_WORDS = {
     **dict.fromkeys(("ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"), "ns"),
 }
 METRE_UNITS = {"m", "m^2", "m2", "rad", "rad^2", "rad2", "-", "1", ""}
+DEGREES = {"deg", "degree", "degrees", "deg^2", "deg2", "°", "°^2", "°2"}
+SIGMA_AXES = ("x", "y", "z", "rx", "ry", "rz")
 POSE_ROLES = ("x", "y", "z", "qx", "qy", "qz", "qw")
-COVARIANCE_AXES = {
-    **{name.format(axis): i for i, axis in enumerate(AXES) for name in ("{}", "p{}", "pos_{}")},
-    **{name.format(axis): 3 + i for i, axis in enumerate(AXES) for name in ("r{}", "rot_{}")},
-    **{axis: 3 + i for i, axis in enumerate(("roll", "pitch", "yaw"))},
+ROLE_PARTS = {
+    **{f"sigma_{axis}": NamedEntry("sigma", entry=(i, i)) for i, axis in enumerate(SIGMA_AXES)},
+    **{
+        f"c{i + 1}{j + 1}": NamedEntry("covariance", entry=(i, j))
+        for i in range(6)
+        for j in range(6)
+    },
 }
-_AXIS = "|".join(sorted(COVARIANCE_AXES, key=len, reverse=True))
-SIGMA = re.compile(rf"(?:sigma|std|stddev|std_dev|sd|s)_?({_AXIS})")
-VARIANCE = re.compile(rf"(?:var|variance)_?({_AXIS})")
-NAMED_PAIR = re.compile(rf"(?:cov|covariance|c)_?({_AXIS})_?({_AXIS})")
-NUMBERED = re.compile(r"(?:cov|covariance|c|p)_?(\d+)(?:_(\d))?")
-OPENVINS = re.compile(r"p([rt])([1-3])([1-3])")
 COLUMN_ROLES = (
-    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *POSE_ROLES),
-    *(f"sigma_{axis}" for axis in (*AXES, "rx", "ry", "rz")),
-    *(f"c{i}{j}" for i in range(1, 7) for j in range(1, 7)),
+    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *POSE_ROLES, *COUNTS, *ROLE_PARTS),
 )
-Entry = tuple[int, int]
+MOST_COUNTED = 36  # entries of a covariance
+HOW = "write them as stamp=t,x=px,y=py, or all names of a file without any: stamp,x,y,z"
 
 
 @dataclass(frozen=True)
 class ColumnMeanings:
     """Which column holds what, by its number.
 
-    `entries` are those of the covariance, translation first; `deviations` says whether they are
-    standard deviations; `convention` what the names imply. `nanoseconds` is the column of what is
+    `readings` are the ways in which columns may be a covariance, `degrees` those in degrees,
+    `incomplete` those of a diagonal that is not whole. `nanoseconds` is the column of what is
     beyond whole seconds, where a stamp stands in two.
     """
 
     stamp: int
     stamp_unit: str | None
     pose: dict[str, int]
-    entries: dict[Entry, int]
-    deviations: bool = False
-    convention: str | None = None
-    nanoseconds: int | None = None
+    readings: tuple[Reading, ...]
+    degrees: frozenset[int]
+    nanoseconds: int | None
+    incomplete: tuple[int, ...]
 
     @property
     def oriented(self) -> bool:
         """Whether there is a quaternion."""
         return "qw" in self.pose
 
+    @property
+    def used(self) -> set[int]:
+        """The columns that are read."""
+        entries = {column for each in self.readings for column in each.entries.values()}
+        beyond = set() if self.nanoseconds is None else {self.nanoseconds}
+        return {self.stamp, *self.pose.values(), *entries, *beyond}
+
 
 def parse_columns(text: str) -> dict[str, str]:
-    """`stamp=t,x=px` as a mapping from what a column holds to its name."""
+    """`stamp=t,x=px` as a mapping from what a column holds to its name; of a list, nothing."""
+    if "=" not in text:
+        if not names_a_pose(listed_names(text)):
+            raise OptionError(f"columns {text!r}: {HOW}")
+        return {}
     said: dict[str, str] = {}
     for part in text.split(","):
         role, sign, name = (word.strip() for word in part.partition("="))
         if not (role and sign and name):
-            raise OptionError(f"columns {text!r}: write them as stamp=t,x=px,y=py")
+            raise OptionError(f"columns {text!r}: {HOW}")
         if role not in COLUMN_ROLES:
             near = suggest_word(role, (*COLUMN_ROLES[: -6 * 6], "c11 to c66"))
             raise OptionError(f"columns: {role!r} is nothing that a column holds; {near}")
@@ -93,12 +115,31 @@ def parse_columns(text: str) -> dict[str, str]:
     return said
 
 
+def listed_names(text: str | None) -> list[str]:
+    """The names of a file without a row of them: `stamp,x,y,z,cov_0..cov_5` of `--columns`."""
+    names: list[str] = []
+    for name in [] if text is None or "=" in text else map(str.strip, text.split(",")):
+        if counted := re.fullmatch(r"(.*?)(\d+)\.\.\1(\d+)", name):
+            numbers = range(int(counted[2]), min(int(counted[3]), MOST_COUNTED) + 1)
+            names += [f"{counted[1]}{number}" for number in numbers]
+        else:
+            names.append(name)
+    return names
+
+
 def column_meanings(place: str, names: list[str], said: dict[str, str]) -> ColumnMeanings:
     """What the columns hold; raises where that is ambiguous or not enough for poses."""
     roles = roles_of(names)
+    of_pose = {
+        role: name for role, name in said.items() if role in POSE_ROLES or role.startswith("stamp")
+    }
     overruled = {"stamp" if role.startswith("stamp_") else role for role in said}
-    found = [(role, column) for column, role in enumerate(roles) if role not in overruled]
-    found += [(role, _column_named(place, names, name)) for role, name in said.items()]
+    found = [
+        (role, column)
+        for column, role in enumerate(roles)
+        if isinstance(role, str) and role not in overruled
+    ]
+    found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
     found, nanoseconds = _without_nanoseconds(names, found)
     pose = _pose_columns(place, names, found)
     rotation = POSE_ROLES[3:] if any(role in pose for role in POSE_ROLES[3:]) else ()
@@ -108,32 +149,28 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         raise FormatError(
             f"{place}: no column is known to be {words.join(missing)}; say it: --columns {example}"
         )
+
     stamp = pose.pop("stamp")
     by_user = next((role[6:] for role in said if role.startswith("stamp_")), None)
-    entries, deviations = _covariance(place, names, found)
-    for column in (*pose.values(), *entries.values()):
-        if _unit(names[column]) not in METRE_UNITS:
-            raise FormatError(
-                f"{place}: column {names[column]!r} is not in metres or radians, which are read"
-            )
+    readings, incomplete = _covariance(
+        place, names, roles, {role: name for role, name in said.items() if role not in of_pose}
+    )
     return ColumnMeanings(
         stamp,
         by_user or _stamp_unit(names[stamp]),
         pose,
-        entries,
-        deviations,
-        _implied_convention(names, entries, deviations=deviations),
+        readings,
+        _degrees(place, names, pose.values(), readings),
         nanoseconds,
+        incomplete,
     )
 
 
-def _pose_columns(place: str, names: list[str], found: "list[tuple[Role, int]]") -> dict[str, int]:
+def _pose_columns(place: str, names: list[str], found: list[tuple[str, int]]) -> dict[str, int]:
     """The columns of stamp and pose; two of one meaning are refused."""
     pose: dict[str, int] = {}
     for role, column in found:
-        key = "stamp" if isinstance(role, str) and role.startswith("stamp") else role
-        if not isinstance(key, str) or key not in ("stamp", *POSE_ROLES):
-            continue
+        key = "stamp" if role.startswith("stamp") else role
         if key in pose:
             raise FormatError(
                 f"{place}: {names[pose[key]]!r} and {names[column]!r} could both be {key}; "
@@ -144,8 +181,8 @@ def _pose_columns(place: str, names: list[str], found: "list[tuple[Role, int]]")
 
 
 def _without_nanoseconds(
-    names: list[str], found: "list[tuple[Role, int]]"
-) -> "tuple[list[tuple[Role, int]], int | None]":
+    names: list[str], found: list[tuple[str, int]]
+) -> tuple[list[tuple[str, int]], int | None]:
     """Take out the column beyond whole seconds: `stamp.sec` and `stamp.nanosec` are one stamp."""
     stamps = [column for role, column in found if role == "stamp"]
     bases = {_normalise(names[column]).rpartition("_")[0] for column in stamps}
@@ -160,11 +197,16 @@ def names_a_pose(names: list[str]) -> bool:
     return {"stamp", *AXES} <= {role for role in roles_of(names) if isinstance(role, str)}
 
 
+def names_a_covariance(names: list[str]) -> bool:
+    """Whether some names of columns are of a covariance."""
+    return any(isinstance(role, NamedEntry) for role in roles_of(names))
+
+
 def _normalise(name: str) -> str:
     """The name in lower case, `_` between its words, without unit and the usual prefixes."""
-    bare = re.sub(r"[\[(].*?[\])]$", "", name.strip().strip("\"'#% "))
-    index = re.sub(r"\[(\d+)\]", r"_\1", name) if re.search(r"\[\d+\]", name) else bare
-    key = re.sub(r"[^a-z0-9]+", "_", index.lower()).strip("_")
+    name = TOPIC.sub("", name.strip().strip("\"'#% "))
+    bare = re.sub(r"[\[(][^\d\])][^\])]*[\])]$", "", name)
+    key = re.sub(r"[^a-z0-9]+", "_", bare.lower()).strip("_")
     while True:
         prefix = next((each for each in PREFIXES if key.startswith(each)), None)
         if prefix is None or key == prefix:
@@ -173,9 +215,10 @@ def _normalise(name: str) -> str:
 
 
 def _unit(name: str) -> str:
-    """The unit that a name has in brackets."""
+    """The unit that a name has in brackets, or degrees behind it: `yaw_std_deg`."""
     found = re.search(r"[\[(]([^\d\])][^\])]*)[\])]\s*[\"']?$", name)
-    return found[1].strip().lower() if found else ""
+    behind = UNIT_SUFFIX.fullmatch(_normalise(name))
+    return found[1].strip().lower() if found else behind[2][:3] if behind else ""
 
 
 def _stamp_unit(name: str) -> str | None:
@@ -183,46 +226,22 @@ def _stamp_unit(name: str) -> str | None:
     return UNIT_WORDS.get(_unit(name)) or UNIT_WORDS.get(_normalise(name).rpartition("_")[2])
 
 
-Role = str | tuple[str, int, int] | None
+Role = str | NamedEntry | None
 
 
 def roles_of(names: list[str]) -> list[Role]:
     """What each column holds by its name; None: nothing known."""
-    keys = [_normalise(name) for name in names]
-    single = {match[1] for key in keys if (match := NUMBERED.fullmatch(key)) and not match[2]}
-    counted = single == {str(i) for i in range(36)}
     roles: list[Role] = []
-    for key in keys:
+    for key in map(_normalise, names):
         base, _, unit = key.rpartition("_")
         if (key and key in STAMP_NAMES) or (base in STAMP_NAMES and unit in UNIT_WORDS):
             roles.append("stamp")
         else:
-            roles.append(POSE_NAMES.get(key) or _covariance_role(key, counted=counted))
+            roles.append(POSE_NAMES.get(key) or part_named(key))
     return roles
 
 
-def _covariance_role(key: str, *, counted: bool) -> Role:
-    """Entry of a covariance, or a standard deviation, by a name.
-
-    Numbers 0 to 35 count row by row; otherwise two digits are row and column, from 1.
-    """
-    if match := OPENVINS.fullmatch(key):
-        start = 3 if match[1] == "r" else 0
-        return ("entry", start + int(match[2]) - 1, start + int(match[3]) - 1)
-    if match := NUMBERED.fullmatch(key):
-        digits = match[1] + (match[2] or "")
-        if counted:
-            return ("entry", int(digits) // 6, int(digits) % 6)
-        paired = re.fullmatch("[1-6]{2}", digits)
-        return ("entry", int(digits[0]) - 1, int(digits[1]) - 1) if paired else None
-    for pattern, kind in ((SIGMA, "sigma"), (VARIANCE, "entry"), (NAMED_PAIR, "entry")):
-        if match := pattern.fullmatch(key):
-            first, last = match[1], match[match.lastindex or 1]
-            return (kind, COVARIANCE_AXES[first], COVARIANCE_AXES[last])
-    return None
-
-
-def _column_named(place: str, names: list[str], name: str) -> int:
+def column_named(place: str, names: list[str], name: str) -> int:
     """The column of a name that the user gave; case does not matter if it is the only one."""
     if names.count(name) == 1:
         return names.index(name)
@@ -235,47 +254,52 @@ def _column_named(place: str, names: list[str], name: str) -> int:
 
 
 def _covariance(
-    place: str, names: list[str], found: list[tuple[Role, int]]
-) -> tuple[dict[Entry, int], bool]:
-    """Entries of the covariance by their columns, and whether they are standard deviations."""
-    entries: dict[str, dict[Entry, int]] = {"entry": {}, "sigma": {}}
-    for said, column in found:
-        role = _covariance_role(said, counted=False) if isinstance(said, str) else said
-        if not isinstance(role, tuple):
-            continue
-        kind, i, j = role
-        if (i, j) in entries[kind]:
-            twice = f"{names[entries[kind][i, j]]!r} and {names[column]!r}"
-            raise FormatError(f"{place}: {twice} could both be entry {i + 1}{j + 1}")
-        entries[kind][i, j] = column
-    if all(entries.values()):
-        raise FormatError(f"{place}: there are columns of a covariance and of deviations; drop one")
-    known = entries["entry"] or entries["sigma"]
-
-    size = 3 if all(max(entry) < 3 for entry in known) else 6
-    both = set(known) | {(j, i) for i, j in known}
-    diagonal = {(i, i) for i in range(size)}
-    blocks = {(i, j) for i in range(6) for j in range(6) if i // 3 == j // 3}
-    whole = {(i, j) for i in range(size) for j in range(size)}
-    if known and both not in (diagonal, whole, blocks):
-        missing = sorted((j + 1, i + 1) for i, j in whole - both if i <= j)[:4]
-        lacking = ", ".join(f"{i}{j}" for i, j in missing)
-        raise FormatError(
-            f"{place}: the covariance lacks entries ({lacking} ...); all of a triangle are needed, "
-            "or the diagonal alone"
-        )
-    return known, bool(entries["sigma"])
+    place: str, names: list[str], roles: list[Role], said: dict[str, str]
+) -> tuple[tuple[Reading, ...], tuple[int, ...]]:
+    """The ways to read a covariance, as the user or the names say, and columns of it left out."""
+    whole = next((role for role in said if role in COUNTS), None)
+    if whole is not None:
+        first, dots, last = said[whole].partition("..")
+        start, end = (column_named(place, names, name) for name in (first, last if dots else first))
+        any_triangle = ("covariance", "lower", "upper") if whole == "covariance" else (whole,)
+        readings = layout_readings(list(range(start, end + 1)), any_triangle)
+        if not readings or len(said) > 1:
+            raise OptionError(
+                f"columns {whole}={said[whole]}: it names {COUNTS[whole]} columns side by side, "
+                f"and nothing else names the covariance; {max(end + 1 - start, 0)} are named"
+            )
+        return readings, ()
+    parts = {column: role for column, role in enumerate(roles) if isinstance(role, NamedEntry)}
+    if said:
+        parts = {column_named(place, names, name): ROLE_PARTS[role] for role, name in said.items()}
+    readings = readings_of(place, names, parts)
+    if len(readings) != 1:
+        return readings, ()
+    reading, incomplete = complete(place, readings[0])
+    return (reading,), incomplete
 
 
-def _implied_convention(
-    names: list[str], entries: dict[Entry, int], *, deviations: bool
-) -> str | None:
-    """What names say of the axes: those of ROS and deviations beside x, y, z are the world's."""
-    if not entries:
-        return None
-    keys = [re.sub(r"[^a-z0-9]+", "_", names[column].lower()) for column in entries.values()]
-    if any(OPENVINS.fullmatch(key) for key in keys):
+def _degrees(
+    place: str, names: list[str], pose: Iterable[int], readings: tuple[Reading, ...]
+) -> frozenset[int]:
+    """Columns of rotations in degrees; other units than these, metres and radians are refused."""
+    entries = [each for reading in readings for each in reading.entries.items()]
+    turned = {column for (i, j), column in entries if min(i, j) >= 3}
+    degrees = frozenset(column for column in turned if _unit(names[column]) in DEGREES)
+    for column in (*pose, *(column for _, column in entries)):
+        if column not in degrees and _unit(names[column]) not in METRE_UNITS:
+            raise FormatError(
+                f"{place}: column {names[column]!r} is not in metres or radians, which are read"
+            )
+    return degrees
+
+
+def implied_convention(names: list[str], reading: Reading) -> str | None:
+    """What names say of the axes: those of ROS, and axes beside x, y, z, are the world's."""
+    columns = reading.entries.values()
+    keys = [_normalise(names[column]) for column in columns]
+    if any(key in TWO_BLOCKS for key in keys):
         return "world-position"
-    by_ros = all("pose_covariance" in key for key in keys)
-    numbered = any(NUMBERED.fullmatch(_normalise(key)) for key in keys)
-    return "ros" if deviations or by_ros or not numbered else None
+    by_ros = all(re.search(r"pose[\W_]+covariance", names[at], re.I) for at in columns)
+    by_axes = all((part := part_named(key)) is not None and part.entry for key in keys)
+    return "ros" if by_ros or by_axes or reading.role in ("sigma", "variance") else None

@@ -21,9 +21,12 @@ from smfeval.io.column_names import (
     STAMP_UNITS,
     ColumnMeanings,
     column_meanings,
+    implied_convention,
+    listed_names,
     parse_columns,
 )
 from smfeval.io.convention import CONVENTIONS, from_right, refuse_negative, track_of_arrays
+from smfeval.io.covariance_names import Reading
 from smfeval.io.formats import header_names
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
@@ -34,16 +37,22 @@ from smfeval.io.parsers import (
 )
 from smfeval.io.source import BOM, open_input
 from smfeval.io.text_reader import NUMBER
+from smfeval.io.unread_columns import unread_columns
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import pack_lower
 from smfeval.schema import ORDERS
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track.row_checks import valid_share
 
 if TYPE_CHECKING:
     import polars as pl
 
 NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
+SAMPLED_ROWS = 2000  # that show what unknown columns hold
+FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
+NO_NAMES = "there is no row of names before the numbers; list them: --columns stamp,x,y,z,..."
+LISTED_BESIDE = "it has a row of names; say what they hold: --columns stamp=NAME,x=NAME,..."
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
 
@@ -75,6 +84,18 @@ class CsvRows:
                 self._refuse(column, row, text[row])
             found.append(values.to_numpy())
         return np.stack(found, axis=1)
+
+    def unused_numbers(self) -> dict[int, Floats]:
+        """The columns that mean nothing known, or fit no covariance, and hold numbers alone."""
+        import polars as pl  # noqa: PLC0415
+
+        known = {self.meanings.stamp, self.meanings.nanoseconds, *self.meanings.pose.values()}
+        cells = {at: self.texts[str(at)] for at in range(len(self.names)) if at not in known}
+        numbers = {
+            column: text[:SAMPLED_ROWS].str.strip_chars().cast(pl.Float64, strict=False)
+            for column, text in cells.items()
+        }
+        return {at: each.to_numpy() for at, each in numbers.items() if not each.null_count()}
 
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
@@ -132,43 +153,61 @@ def read(path: Path, options: ReadOptions) -> Track:
     rows = _read_rows(path, options)
     found = rows.meanings
     stamp, position = rows.stamps(), rows.numbers([found.pose[axis] for axis in "xyz"])
-    covariance = _covariance(rows)
+    reading, covariance, notes = _choose_covariance(rows)
     oriented = found.oriented and (covariance is None or covariance.shape[-1] == 6)
     rotation = rows.numbers([found.pose[role] for role in POSE_ROLES[3:]]) if oriented else None
 
-    notes = [] if oriented or not found.oriented else [UNCERTAIN_NOTE]
-    if found.entries and not oriented and (options.convention or options.order):
+    notes += [] if oriented or not found.oriented else [UNCERTAIN_NOTE]
+    if covariance is not None and not oriented and (options.convention or options.order):
         notes.append("options convention and order have no effect: they are about rotations too")
-    unused = len(rows.names) - rows.texts.width
+    unused = len(rows.names) - len(found.used)
     remarks = (f"{path}: {words.count(unused, 'column')} not used",) if unused else ()
+    unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
     about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
     return track_of_arrays(
         stamp,
         (position, rotation),
         covariance,
         options,
-        provenance=Provenance(str(path), "CSV", notes=about_rows, remarks=remarks),
+        provenance=Provenance(str(path), "CSV", notes=about_rows, remarks=remarks, unread=unread),
         intake=options.intake(rows.where),
-        implied=found.convention,
+        implied=None if reading is None else implied_convention(rows.names, reading),
     )
 
 
-def _covariance(rows: CsvRows) -> Floats | None:
-    """Covariances, (n, 3, 3) or (n, 6, 6), in the order translation first; None: no columns."""
-    entries = rows.meanings.entries
-    if not entries:
-        return None
-    values = rows.numbers(list(entries.values()))
-    if rows.meanings.deviations:
+def _choose_covariance(rows: CsvRows) -> tuple[Reading | None, Floats | None, list[str]]:
+    """How the covariance is read, its matrices, and notes; of several readings the values decide.
+
+    A reading fits where nearly all of its matrices are positive semi-definite.
+    """
+    readings, notes = rows.meanings.readings, []
+    if left := [rows.names[column] for column in rows.meanings.incomplete]:
+        notes = [f"{words.join(left)} not used: a rotation has three deviations or variances"]
+    matrices = [_covariance(rows, reading) for reading in readings]
+    if len(readings) > 1:
+        fitting = [at for at, matrix in enumerate(matrices) if valid_share(matrix) >= FITS]
+        if len(fitting) > 1:
+            each = [readings[at].text(rows.names) for at in fitting]
+            raise FormatError(
+                f"{rows.path}: the covariance can be read in {len(each)} ways; say which: "
+                f"--columns {' or '.join(each)}"
+            )
+        notes += [f"read as {readings[at].text(rows.names)}, which alone fits" for at in fitting]
+        readings = tuple(readings[at] for at in fitting)
+        matrices = [matrices[at] for at in fitting]
+    return (readings[0], matrices[0], notes) if readings else (None, None, notes)
+
+
+def _covariance(rows: CsvRows, reading: Reading) -> Floats:
+    """Covariances, (n, 3, 3) or (n, 6, 6), in the order translation first."""
+    columns = list(reading.entries.values())
+    values = rows.numbers(columns)
+    turned = np.isin(columns, list(rows.meanings.degrees))
+    if reading.role == "sigma":
         refuse_negative(values, rows.where)
         values = values**2
-    size = 1 + max(max(entry) for entry in entries)
-    matrix = np.zeros((len(values), size, size))
-    for (i, j), value in zip(entries, values.T, strict=True):
-        matrix[:, i, j] = value
-        if (j, i) not in entries:
-            matrix[:, j, i] = value
-    return matrix
+    values = np.where(turned, values * np.radians(1.0) ** 2, values)
+    return reading.matrices(values)
 
 
 def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
@@ -176,9 +215,11 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         content = stream.read().removeprefix(BOM)
     if b"\0" in content:
         raise FormatError(f"{path}: this is binary data, not text")
-    names, separator, header = header_names(content)
-    if not names:
-        raise FormatError(f"{path}: there is no row of names before the numbers")
+    in_file, separator, header = header_names(content)
+    listed = listed_names(options.columns)
+    if bool(in_file) == bool(listed):
+        raise FormatError(f"{path}: {LISTED_BESIDE if listed else NO_NAMES}")
+    names = in_file or listed
     named = parse_columns(options.columns) if options.columns else {}
     meanings = column_meanings(str(path), names, named)
     lines = content.decode("utf-8", errors="replace").splitlines()[header:]
@@ -187,7 +228,7 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     if keep and not content.endswith((b"\n", b"\r")) and keep[-1] == len(lines) - 1:
         place = f"{path}:{header + keep[-1] + 1}"
         notes = (f"{place}: the last line has no line end; was the file cut there?",)
-        if meanings.entries:
+        if meanings.readings:
             keep = keep[:-1]
             notes = (f"{place}: the file ends in the middle of a row; it was left out",)
     if not keep:
@@ -209,18 +250,18 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
 def _used_cells(
     path: Path, rows: list[str], separator: str, names: list[str], meanings: ColumnMeanings
 ) -> "pl.DataFrame":
-    """The columns that are used, as text."""
+    """The columns that are used, as text; all, where none is surely of a covariance."""
     import polars as pl  # noqa: PLC0415  slow to import
 
-    used = {meanings.stamp, *meanings.pose.values(), *meanings.entries.values()}
-    used |= set() if meanings.nanoseconds is None else {meanings.nanoseconds}
+    certain = len(meanings.readings) == 1
+
     try:
         frame = pl.read_csv(
             "\n".join(rows).encode(),
             separator=separator,
             has_header=False,
             schema={str(at): pl.String() for at in range(len(names))},
-            columns=sorted(used),
+            columns=sorted(meanings.used) if certain else None,
         )
     except pl.exceptions.PolarsError as error:
         first = str(error).splitlines()[0]

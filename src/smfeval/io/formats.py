@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.column_names import names_a_pose, roles_of
+from smfeval.io.column_names import names_a_covariance, names_a_pose, roles_of
 from smfeval.io.source import (
     FIRST_ROW,
     bare_name,
@@ -61,10 +61,12 @@ class FileHead:
             return False
         if self.start.splitlines()[lines - 1].lstrip()[:1] not in (b"#", b""):
             return names_a_pose(names) or self.suffix == ".csv"
-        state = b"# timestamp(s) q p v" in self.start
-        known = self.has_nanosecond_stamp or len(self.first_row) == 20 or state
+        if names_a_covariance(names):
+            return names_a_pose(names) and b"Pr11" not in self.start
+        of_others = self.has_nanosecond_stamp or b"# timestamp(s) q p v" in self.start
+        of_others |= len(self.first_row) == 20
         as_tum = roles_of(names)[:8] == TUM_NAMES and len(names) in (8, 29, 44)
-        return names_a_pose(names) and not (known or as_tum)
+        return names_a_pose(names) and not (of_others or as_tum)
 
 
 def header_names(start: bytes) -> tuple[list[str], str, int]:
@@ -384,6 +386,30 @@ def possible_sidecars(path: Path) -> tuple[Path, ...]:
     )
 
 
+POSE_LIST = "stamp,x,y,z,qx,qy,qz,qw"
+UNCERTAIN_LISTS = {  # columns behind stamp and position, or stamp and pose, by their number
+    4: ("stamp,x,y,z", {0: "", 3: "std_x,std_y,std_z", 6: "cov_0..cov_5", 9: "cov_0..cov_8"}),
+    8: (
+        POSE_LIST,
+        {
+            3: "std_x,std_y,std_z",
+            6: "std_x,std_y,std_z,std_roll,std_pitch,std_yaw",
+            9: "cov_0..cov_8",
+            18: "c11,c12,c13,c21,c22,c23,c31,c32,c33,c44,c45,c46,c54,c55,c56,c64,c65,c66",
+        },
+    ),
+}
+
+
+def fitting_lists(width: int) -> list[str]:
+    """Names of columns, as `--columns` takes them, that rows of so many numbers may have."""
+    return [
+        f"{first},{more[width - count]}".rstrip(",")
+        for count, (first, more) in UNCERTAIN_LISTS.items()
+        if width - count in more
+    ] + ([f"{POSE_LIST},cov_0..cov_5"] if width == 14 else [])
+
+
 def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
     if is_file(path / "metadata.yaml"):
@@ -399,6 +425,11 @@ def recognise_format(path: Path) -> Format:
     if is_binary(head.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
     readable = ", ".join(entry.name for entry in FORMATS.values() if entry.reader)
+    if lists := fitting_lists(len(head.first_row)):
+        raise FormatError(
+            f"{path}: rows of {len(head.first_row)} numbers without a row of names; if they are "
+            f"these, say so: {' or '.join(f'--columns {each}' for each in lists)}"
+        )
     raise FormatError(
         f"{path}: the format is not recognised (first row: {len(head.first_row)} columns); "
         f"name it: {readable}"

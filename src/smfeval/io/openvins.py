@@ -3,7 +3,8 @@
 ====================  =========================================================================
 rows of 8             `timestamp tx ty tz qx qy qz qw`, what ov_eval records from poses alone
 rows of 20            these and `Pr11 Pr12 Pr13 Pr22 Pr23 Pr33 Pt11 Pt12 Pt13 Pt22 Pt23 Pt33`:
-                      upper triangles, rotation before position, no block between the two
+                      upper triangles, rotation before position, no block between the two;
+                      without these names position may come first, and the sizes decide
 state_estimate        `timestamp qx qy qz qw px py pz`, then velocity, biases and calibration
 state_deviation       `timestamp`, standard deviations of rotation (3) and position (3), and others
 ====================  =========================================================================
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import from_deviations, refuse_negative, settle_convention
 from smfeval.io.formats import DEVIATION, FileHead
@@ -44,6 +46,7 @@ from smfeval.io.text_reader import (
 )
 from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import Pose
+from smfeval.schema import Order
 from smfeval.track import About, Track
 from smfeval.track.beliefs import normalise_quaternions
 
@@ -51,6 +54,7 @@ ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, po
 POSE_LAYOUT = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
 BELIEF_LAYOUT = Layout({20: "stamp, pose and two 3x3 upper triangles"}, tail="drop")
 UPPER_TRIANGLE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+CLEARLY = 1.5  # times as large: below, the sizes of two blocks do not tell them apart
 STATE_HEADER = b"q p v"
 STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibration may follow
 STATE_WORDS = "stamp, quaternion, position, velocity, biases and perhaps calibration"
@@ -77,7 +81,32 @@ def read(path: Path, options: ReadOptions) -> Track:
         covariance = np.zeros((len(numbers), 6, 6))
         covariance[:, :3, :3] = numbers.symmetric_matrices(8, UPPER_TRIANGLE)
         covariance[:, 3:, 3:] = numbers.symmetric_matrices(14, UPPER_TRIANGLE)
-        return _belief_track(numbers, pose, covariance, options)
+        if b"Pr11" in head.start or "openvins" in (options.format, options.preset):
+            return _belief_track(numbers, pose, covariance, options)
+        if options.order is not None:
+            return _belief_track(numbers, pose, covariance, options, options.order)
+        order, note = _order_by_size(path, covariance)
+        return _belief_track(numbers, pose, covariance, options, order, notes=(note,))
+
+
+def _order_by_size(path: Path, covariance: Floats) -> tuple[Order, str]:
+    """Which of two blocks without names comes first, and a note: a rotation's sigma (rad) is less.
+
+    Of real estimators the position's (m) is 1.6 to 23 times as large.
+    """
+    variance = np.trace(covariance.reshape(-1, 2, 3, 2, 3), axis1=2, axis2=4)[:, [0, 1], [0, 1]]
+    first, second = np.sqrt(np.nanmedian(np.abs(variance), axis=0) / 3)
+    order: Order = "rotation-first" if first < second else "translation-first"
+    sizes = (
+        f"sigmas are {words.number(first)} in the first block, {words.number(second)} in the second"
+    )
+    if not max(first, second) >= CLEARLY * min(first, second):
+        raise FormatError(
+            f"{path}: two 3x3 blocks without names, of which either may be the rotation's "
+            f"({sizes}); say which comes first: --order rotation-first (OpenVINS) or "
+            "translation-first"
+        )
+    return order, f"{path}: no names say which block is the rotation's; {sizes}: read {order}"
 
 
 def _read_state(path: Path, options: ReadOptions) -> Track:
@@ -99,8 +128,10 @@ def _read_state(path: Path, options: ReadOptions) -> Track:
     covariance = from_deviations(deviation)
     kept, dropped = valid_sidecar_rows(covariance, options.intake(table.where))
     note = f"standard deviations from {beside}; correlations are not in it and read as zero"
-    more = {"rows": kept, "dropped": dropped, "notes": (*table.notes, note)}
-    return _belief_track(numbers, pose, covariance, options, **more)
+    notes = (*table.notes, note)
+    return _belief_track(
+        numbers, pose, covariance, options, rows=kept, dropped=dropped, notes=notes
+    )
 
 
 def _layout_of_width(path: Path, fewest: int, words: str) -> Layout:
@@ -110,11 +141,16 @@ def _layout_of_width(path: Path, fewest: int, words: str) -> Layout:
 
 
 def _belief_track(
-    numbers: NumberTable, pose: Pose, covariance: Floats, options: ReadOptions, **more: Any
+    numbers: NumberTable,
+    pose: Pose,
+    covariance: Floats,
+    options: ReadOptions,
+    order: Order = "rotation-first",
+    **more: Any,
 ) -> Track:
     """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
-    settled = settle_convention(options, implied=("world-position", "rotation-first"))
+    settled = settle_convention(options, implied=("world-position", order))
     unit = pose[0], normalise_quaternions(pose[1])  # six decimals are not of unit length
     right = settled.to_right(covariance, unit)
-    more |= {"pose": pose, "about": ABOUT}
+    more |= {"pose": pose, "about": ABOUT if order == "rotation-first" else About()}
     return track_of_rows(numbers, "OpenVINS", options, covariance=right, settled=settled, **more)

@@ -31,8 +31,10 @@ from smfeval.io.text_reader import (
     track_of_rows,
     valid_sidecar_rows,
 )
+from smfeval.maths.arrays import Floats
 from smfeval.schema import Order
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
+from smfeval.track.row_checks import valid_share
 
 POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
@@ -43,6 +45,8 @@ WIDE_COLUMNS = {
     29: "stamp, pose and 21 covariance numbers",
     44: "stamp, pose and 36 covariance numbers",
 }
+SOME = 0.5  # part of the matrices that are covariances: fewer are of the other triangle
+UPPER_NOTE = "read as upper triangles: as lower ones they are no covariances"
 WHOLE_MATRIX = np.arange(36).reshape(6, 6)
 IMPLIED_CONVENTION: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
@@ -96,8 +100,24 @@ def read_wide(path: Path, options: ReadOptions) -> Track:
     numbers = read_numbers(path, Layout(columns, tail="drop", packed=packed))
     settled = settle_convention(options, implied=IMPLIED_CONVENTION)
     pose = numbers.columns(1, 4), numbers.columns(4, 8)
-    right = settled.to_right(numbers.matrices, pose)
-    return track_of_rows(numbers, "wide TUM", options, pose=pose, covariance=right, settled=settled)
+    matrices, notes = numbers.matrices, tuple[str, ...]()
+    if (
+        not whole
+        and valid_share(matrices) < SOME
+        and valid_share(upper := _as_upper(matrices)) == 1
+    ):
+        matrices, notes = upper, (f"{path}: {UPPER_NOTE}",)
+    right = settled.to_right(matrices, pose)
+    return track_of_rows(
+        numbers, "wide TUM", options, pose=pose, covariance=right, settled=settled, notes=notes
+    )
+
+
+def _as_upper(lower: Floats) -> Floats:
+    """Symmetric matrices of the same 21 numbers, read as upper triangles. (n, 6, 6)."""
+    out = np.zeros_like(lower)
+    out[:, *np.triu_indices(6)] = lower[:, *np.tril_indices(6)]
+    return out + np.triu(out, 1).swapaxes(1, 2)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

@@ -52,7 +52,7 @@ def several_report(
             section = _topics(each)
         else:
             rows = [] if quiet else [*_what_rows(each), *_dropped_rows(each.track)]
-            rows += [] if quiet else labelled("doubt", map(str, each.doubts))
+            rows += [] if quiet else labelled("doubt", map(doubt_text, each.doubts))
             section = ReportSection(last_line(each), rows=tuple(rows))
         named = isinstance(each, str) and each.startswith(source)
         title = section.title if named else f"{source}: {section.title}"
@@ -131,7 +131,7 @@ def _further_rows(examination: "Examination", *, verbose: bool) -> list[Row]:
         *rows,
         *_dropped_rows(track),
         *labelled("note", (*track.provenance.notes, *track.provenance.remarks)),
-        *labelled("doubt", map(str, examination.doubts)),
+        *labelled("doubt", map(doubt_text, examination.doubts)),
     ]
 
 

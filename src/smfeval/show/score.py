@@ -154,7 +154,7 @@ def _error_text(evaluation: Evaluation) -> str:
     error = f"{words.length(evaluation['rmse'].value)} RMSE"
     residuals, coverage = evaluation.position.residuals, evaluation.get(COVERAGE)
     if residuals.covariance is None:
-        return f"{error}, {words.length(evaluation['mae'].value)} MAE; no uncertainty is reported"
+        return f"{error}, {words.length(evaluation['mae'].value)} MAE; no covariance was read"
     variance = np.trace(residuals.predicted_covariance, axis1=1, axis2=2)
     sigma = words.length(float(np.sqrt(median_of(variance))))
     uncertain = evaluation.uses_reported_noise or evaluation.uses_assumed_noise

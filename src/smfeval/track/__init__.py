@@ -8,7 +8,7 @@
 - arrays are read-only; slicing and masking give new tracks.
 """
 
-from smfeval.track.beliefs import About, Beliefs, Provenance
+from smfeval.track.beliefs import About, Beliefs, Provenance, UnreadColumns
 from smfeval.track.cross import CrossCovariance
 from smfeval.track.particles import ParticleTrack
 from smfeval.track.poses import GaussianTrack, Track
@@ -27,4 +27,5 @@ __all__ = [
     "ParticleTrack",
     "Provenance",
     "Track",
+    "UnreadColumns",
 ]

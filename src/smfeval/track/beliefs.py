@@ -30,6 +30,15 @@ class About:
 
 
 @dataclass(frozen=True)
+class UnreadColumns:
+    """Columns of a file that were not read and may be the covariance of its poses."""
+
+    names: tuple[str, ...]
+    columns: str  # what the option `columns` would say of them
+    alike: bool  # their names or values are those of an uncertainty
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Where a track came from, and what was assumed, decided or left out on the way."""
 
@@ -40,6 +49,7 @@ class Provenance:
     notes: tuple[str, ...] = ()  # what a careful reader should know: a strict check refuses it
     remarks: tuple[str, ...] = ()  # what is merely worth knowing
     convention_assumed: bool = False  # in part: nobody declared it
+    unread: UnreadColumns | None = None  # of poses alone
 
     def __post_init__(self) -> None:
         """Words are kept as a terminal may show them, whatever a file is called."""

@@ -141,6 +141,12 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
     ]
 
 
+def valid_share(covariance: Floats) -> float:
+    """The part of the matrices that are covariances; 0 where all are zero. (n, d, d)."""
+    faulty = np.logical_or.reduce([fault.mask for fault in covariance_faults(covariance)])
+    return float(np.mean(~faulty)) if covariance.any() else 0.0
+
+
 def _classify(covariance: Floats) -> tuple[Bools, Bools, Bools]:
     """Which are finite, which of these are symmetric, which of those semi-definite. (n, d, d).
 

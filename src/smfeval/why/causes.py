@@ -5,7 +5,7 @@ as `{step_m:length}` is written by `words`. Of several sentences of a cause the 
 fields are all in the evidence.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Any
@@ -87,9 +87,10 @@ class Why:
         }
 
 
-def explanation(doubts: Iterable[Why]) -> str | None:
-    """The first doubt that may explain a verdict by itself, in words."""
-    return next((doubt.sentence for doubt in doubts if doubt.explains), None)
+def explanation(doubts: Iterable[Why], *, among: Collection[str] | None = None) -> str | None:
+    """The first doubt, of any or these causes, that may explain a verdict by itself, in words."""
+    explaining = (doubt for doubt in doubts if doubt.explains)
+    return next((each.sentence for each in explaining if not among or each.cause in among), None)
 
 
 def loss(doubts: Iterable[Why]) -> str | None:
@@ -102,6 +103,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "by axis": lambda axes: f"{words.lengths(*axes.values())} in {', '.join(axes)}",
     "carry": lambda scans: "1 scan carries" if scans == 1 else f"{scans:.0f} scans carry",
     "duration": words.duration,
+    "few": lambda names: f"the {words.count(len(names), 'column')} {words.join(names, most=3)}",
     "early": lambda offset_s: "early" if offset_s > 0 else "late",
     "length": words.length,
     "long": lambda excess: "long" if excess > 0 else "short",
@@ -136,7 +138,10 @@ def _write(text: Text, evidence: Evidence) -> str:
 # Doubts
 
 
+UNREAD = ("unread-covariance", "unread-columns")
 ONE_TRACK: dict[str, Text] = {
+    UNREAD[0]: "no covariance was read, but {columns:few} may be one",
+    UNREAD[1]: "no covariance was read, and {columns:few} are not used: is it among them?",
     "scalar-first": (
         "the motion fits quaternions written wxyz ({as_wxyz:two} of 1), not xyzw ({as_read:two})",
         "the first quaternion is near 1 0 0 0: is it written wxyz?",

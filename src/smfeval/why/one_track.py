@@ -17,7 +17,7 @@ from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import axis_ratio_bound, chunks, eigenvalue_bound
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
-from smfeval.why.causes import Why
+from smfeval.why.causes import UNREAD, Why
 
 ZERO_RANK = 1e-12  # an eigenvalue of the correlation matrix below this counts as zero
 REGULAR = 1e3 * ZERO_RANK  # above this, rounding cannot make one of zero
@@ -47,7 +47,7 @@ NO_CORRELATION = 1e-9  # relative to the largest entry
 
 
 # Doubts that a verdict may come from: none is given beside them.
-EXPLAINING = ("scalar-first", "rotation-first", "deviation-for-variance")
+EXPLAINING = ("scalar-first", "rotation-first", "deviation-for-variance", *UNREAD)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,13 @@ def _unusable(track: GaussianTrack, axes: str) -> Bools:
 
 def _doubts(known: ExaminedTrack) -> tuple[Why, ...]:
     found = [*_doubts_of_motion(known), *_doubts_of_covariance(known)]
-    return tuple(Why(cause, seen, explains=cause in EXPLAINING) for cause, seen in found)
+    doubts = tuple(Why(cause, seen, explains=cause in EXPLAINING) for cause, seen in found)
+    unread = known.track.provenance.unread
+    if unread is None:
+        return doubts
+    evidence = {"columns": unread.names}
+    remedy = (("columns", unread.columns),)
+    return (Why(UNREAD[not unread.alike], evidence, remedy, explains=True), *doubts)
 
 
 def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any]]]:

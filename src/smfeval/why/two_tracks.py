@@ -24,7 +24,7 @@ from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
 from smfeval.maths.se3 import Pose
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
-from smfeval.why.causes import Why
+from smfeval.why.causes import UNREAD, Why
 from smfeval.why.one_track import doubts_about
 
 WINDOWS = 200  # of relative motion; more tell little more about one rotation
@@ -233,7 +233,7 @@ def doubts_beside(
         found += [
             replace(doubt, about=about, explains=doubt.explains and may_explain)
             for doubt in doubts_about(track, scans=HEALTH_SCANS)
-            if doubt.cause not in refuted
+            if doubt.cause not in refuted and (at == 0 or doubt.cause != UNREAD[1])
         ]
     return (*found, *(doubt for each in RELATIONS if (doubt := each(matched)) is not None))
 

@@ -1,0 +1,221 @@
+"""Which entry of a covariance a column holds, by its name.
+
+A kind (`std`, `var`, `cov`, `P` ...) stands before or behind axes (`std_x`, `x_std`, `P_xy`) or
+before numbers. These are row and column, from 0 or 1 (`P00`, `cov_1_1`, `covariance[0;0]`), or
+count the entries of a matrix, a triangle or a diagonal (`cov_0` ...). A triangle may be the lower
+or the upper one: such columns have several readings, and their values decide (`io.csv`).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from smfeval import words
+from smfeval.errors import FormatError
+
+if TYPE_CHECKING:
+    from smfeval.maths.arrays import Floats
+
+POSITION_AXES = ("{}", "p{}", "p_{}", "t{}", "t_{}", "pos{}", "pos_{}", "position_{}")
+ROTATION_AXES = ("r{}", "r_{}", "rot{}", "rot_{}", "theta{}", "theta_{}", "rotvec_{}")
+AXIS_ROWS = {
+    **{name.format(axis): i for i, axis in enumerate("xyz") for name in POSITION_AXES},
+    **{name.format(axis): 3 + i for i, axis in enumerate("xyz") for name in ROTATION_AXES},
+    **{axis: 3 + i for i, axis in enumerate(("roll", "pitch", "yaw"))},
+}
+KINDS = {
+    **dict.fromkeys(("sigma", "sig", "std", "stddev", "std_dev", "stdev", "sd", "s"), "sigma"),
+    **dict.fromkeys(("var", "variance"), "variance"),
+    **dict.fromkeys(("cov", "covariance", "c", "p"), "covariance"),
+}
+TWO_BLOCKS = {  # of OpenVINS (Pr11, Pt11), and the rotations of cnspy (qrp, beside pxy)
+    **{f"pr{i + 1}{j + 1}": (3 + i, 3 + j) for i in range(3) for j in range(3)},
+    **{f"pt{i + 1}{j + 1}": (i, j) for i in range(3) for j in range(3)},
+    **{f"q{a}{b}": (3 + i, 3 + j) for i, a in enumerate("rpy") for j, b in enumerate("rpy")},
+}
+
+
+def _one_of(known: Iterable[str]) -> str:
+    return "|".join(sorted(known, key=len, reverse=True))
+
+
+_KIND, _AXIS = _one_of(kind for kind in KINDS if len(kind) > 1), _one_of(AXIS_ROWS)
+BY_AXES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?P<kind>{_KIND})_?(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?",  # std_x, cov_x_y
+        rf"(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?_?(?P<kind>{_KIND})",  # x_std, xy_cov
+        rf"(?P<kind>s)_?(?P<i>{_AXIS})(?P<j>)",  # sx
+        rf"(?P<kind>c|p)_?(?P<i>{_AXIS})_?(?P<j>{_AXIS})",  # P_xy, pxy
+    )
+)
+BY_NUMBER = re.compile(rf"(?:position_)?(?P<kind>{_KIND}|[cp])_?(\d+)(?:_(\d+))?")
+GROUP_FIRST = re.compile(rf"(pos|position|rot|theta)_({_KIND})_?([xyz])")  # pos_std_x
+UNIT_SUFFIX = re.compile(r"(.+)_(deg|degrees|rad|radians|m|metres|meters)_?2?")
+
+Entry = tuple[int, int]
+LAYOUTS = {  # role in `--columns`, and size: entries in the order of the columns
+    ("covariance", 3): [(i, j) for i in range(3) for j in range(3)],
+    ("covariance", 6): [(i, j) for i in range(6) for j in range(6)],
+    ("lower", 3): [(i, j) for i in range(3) for j in range(i + 1)],
+    ("lower", 6): [(i, j) for i in range(6) for j in range(i + 1)],
+    ("upper", 3): [(i, j) for i in range(3) for j in range(i, 3)],
+    ("upper", 6): [(i, j) for i in range(6) for j in range(i, 6)],
+    ("variance", 3): [(i, i) for i in range(3)],
+    ("variance", 6): [(i, i) for i in range(6)],
+    ("sigma", 3): [(i, i) for i in range(3)],
+    ("sigma", 6): [(i, i) for i in range(6)],
+}
+ENTRY_ROLES = ("covariance", "lower", "upper", "variance")
+BLOCKS = {(i, j) for i in range(6) for j in range(6) if i // 3 == j // 3}
+
+
+@dataclass(frozen=True)
+class NamedEntry:
+    """One number of a covariance by its name: an entry, or a number in a family of names."""
+
+    kind: str
+    family: str = ""
+    entry: Entry | None = None
+    number: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read columns as a covariance, translation first: the column of each entry."""
+
+    role: str  # of `--columns`, that asks for it
+    entries: dict[Entry, int]
+
+    @property
+    def size(self) -> int:
+        """3: of the position alone; 6: of the pose."""
+        return 3 if all(max(entry) < 3 for entry in self.entries) else 6
+
+    def matrices(self, values: "Floats") -> "Floats":
+        """Symmetric matrices of the columns, in their order. (n, columns) -> (n, d, d)."""
+        import numpy as np  # noqa: PLC0415  names are known without it, for --help
+
+        matrix = np.zeros((len(values), self.size, self.size))
+        for (i, j), value in zip(self.entries, values.T, strict=True):
+            matrix[:, i, j] = value
+            if (j, i) not in self.entries:
+                matrix[:, j, i] = value
+        return matrix
+
+    def text(self, names: list[str]) -> str:
+        """What `--columns` would say."""
+        columns, entries = list(self.entries.values()), list(self.entries)
+        roles = [role for (role, _), layout in LAYOUTS.items() if layout == entries]
+        if roles and columns == list(range(columns[0], columns[-1] + 1)):
+            role = self.role if self.role in roles else roles[0]
+            return f"{role}={names[columns[0]]}..{names[columns[-1]]}"
+        return ",".join(f"c{i + 1}{j + 1}={names[at]}" for (i, j), at in self.entries.items())
+
+
+def part_named(key: str) -> NamedEntry | None:
+    """The number of a covariance that a normalised name means."""
+    suffix = UNIT_SUFFIX.fullmatch(key)
+    key = suffix[1] if suffix else key
+    if key in TWO_BLOCKS:
+        return NamedEntry("covariance", entry=TWO_BLOCKS[key])
+    if match := BY_NUMBER.fullmatch(key):
+        number = tuple(digits for digits in match.groups()[1:] if digits)
+        return NamedEntry(KINDS[match["kind"]], match["kind"], number=number)
+    key = GROUP_FIRST.sub(r"\2_\1_\3", key)
+    for match in filter(None, (pattern.fullmatch(key) for pattern in BY_AXES)):
+        kind, i, j = KINDS[match["kind"]], match["i"], match["j"]
+        if kind == "sigma" and j:
+            return None  # sigma_xx may be a variance, sigma_xy a signed root
+        return NamedEntry(kind, entry=(AXIS_ROWS[i], AXIS_ROWS[j or i]))
+    return None
+
+
+def layout_readings(columns: list[int], roles: Iterable[str]) -> tuple[Reading, ...]:
+    """The ways in which so many columns, in their order, are a covariance."""
+    return tuple(
+        Reading(role, dict(zip(entries, columns, strict=True)))
+        for (role, _), entries in LAYOUTS.items()
+        if role in roles and len(entries) == len(columns)
+    )
+
+
+def readings_of(place: str, names: list[str], parts: dict[int, NamedEntry]) -> tuple[Reading, ...]:
+    """The ways to read the columns that have parts of one covariance; several are refused."""
+    families: dict[tuple[bool, str], dict[int, NamedEntry]] = {}
+    for column, part in parts.items():
+        families.setdefault((part.kind == "sigma", part.family), {})[column] = part
+    found = [
+        readings
+        for (deviations, family), members in families.items()
+        if (
+            readings := _numbered(place, names, members)
+            if family
+            else (_by_entry(place, names, members, "sigma" if deviations else "covariance"),)
+        )
+    ]
+    if len(found) > 1:
+        each = " or ".join(readings[0].text(names) for readings in found)
+        raise FormatError(f"{place}: there are two covariances; say which: --columns {each}")
+    return found[0] if found else ()
+
+
+def _by_entry(place: str, names: list[str], members: dict[int, NamedEntry], role: str) -> Reading:
+    """Columns that name their entries."""
+    entries: dict[Entry, int] = {}
+    for column, part in members.items():
+        assert part.entry is not None
+        if part.entry in entries:
+            twice = f"{names[entries[part.entry]]!r} and {names[column]!r}"
+            i, j = part.entry
+            raise FormatError(f"{place}: {twice} could both be entry {i + 1}{j + 1}")
+        entries[part.entry] = column
+    return Reading(role, entries)
+
+
+def _numbered(place: str, names: list[str], members: dict[int, NamedEntry]) -> tuple[Reading, ...]:
+    """Columns with numbers: those that count from 0 or 1 without a gap, or rows and columns."""
+    kind = next(iter(members.values())).kind
+    counted = {int(part.number[0]): at for at, part in members.items() if len(part.number) == 1}
+    if sorted(counted) in (list(range(len(members))), list(range(1, len(members) + 1))):
+        roles = ENTRY_ROLES[: 4 if len(members) > 3 else 0] if kind == "covariance" else (kind,)
+        return layout_readings([counted[number] for number in sorted(counted)], roles)
+    digits = {column: "".join(part.number) for column, part in members.items()}
+    first = min("".join(digits.values()))
+    inside = all(len(two) == 2 and max(two) < str(int(first) + 6) for two in digits.values())
+    if kind == "sigma" or first not in "01" or not inside:
+        return ()
+    paired = {
+        column: NamedEntry(kind, entry=(int(two[0]) - int(first), int(two[1]) - int(first)))
+        for column, two in digits.items()
+    }
+    return (_by_entry(place, names, paired, "covariance"),)
+
+
+def complete(place: str, reading: Reading) -> tuple[Reading, tuple[int, ...]]:
+    """The reading with all of its entries, and columns that it cannot use.
+
+    A diagonal whose rotation is not whole is of the position alone; other holes are refused.
+    """
+    both = set(reading.entries) | {(j, i) for i, j in reading.entries}
+    diagonal = {(i, i) for i in range(reading.size)}
+    whole = {(i, j) for i in range(reading.size) for j in range(reading.size)}
+    if both in (diagonal, whole, BLOCKS):
+        return reading, ()
+    position = {entry: at for entry, at in reading.entries.items() if max(entry) < 3}
+    if both <= diagonal and len(position) == 3:
+        left = tuple(at for entry, at in reading.entries.items() if entry not in position)
+        return Reading(reading.role, position), left
+    missing = sorted((j + 1, i + 1) for i, j in whole - both if i <= j)[:4]
+    lacking = ", ".join(f"{i}{j}" for i, j in missing)
+    raise FormatError(
+        f"{place}: the covariance lacks entries ({lacking} ...); all of a triangle are needed, "
+        "or the diagonal alone"
+    )
+
+
+COUNTS = {
+    role: words.join(sorted({str(len(at)) for (each, _), at in LAYOUTS.items() if each == role}))
+    for role, _ in LAYOUTS
+}
