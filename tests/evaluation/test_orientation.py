@@ -249,7 +249,7 @@ def test_who_is_tight_beside_a_constant_rotation_is_convicted(truth, rng):
     estimate = believed(truth, 1e-4 * covariances(N, rng), rng, turn=turn)
     judged = evaluate(scaled(estimate, 1 / 9), truth, options=FIXED).rotation.verdict
     assert judged.label == "overconfident"
-    assert "with extrinsic and time offset fitted (body rotation 47.2 deg" in judged.sentence
+    assert "2.99 times sigma with body rotation 47.2 deg" in judged.sentence
     assert judged.facts.first.excess == pytest.approx(9, rel=0.15)
     assert so3.angle(judged.facts.values.body) == pytest.approx(so3.angle(turn), abs=1e-3)
 

@@ -238,6 +238,8 @@ def bound_text(verdict: Verdict) -> str | None:
     if verdict.row is not None:
         sure = f"over {words.count(verdict.row.horizon, 'scan')} of relative motion"
     name = "k" if verdict.facts.pair is None else "k_pair"
+    if verdict.at_least > (verdict.factor or 0.0):  # large errors of some scans
+        name = "mean-square error over the reported"
     return f"{name} at least {words.number(verdict.at_least)} {sure}".rstrip()
 
 
@@ -252,16 +254,15 @@ def reference_text(verdict: Verdict) -> str | None:
 
 
 def open_text(verdict: Verdict) -> str | None:
-    """What of k the extrinsic and time offset explain, where that is most of it."""
+    """The errors that a fitted extrinsic and time offset leave, where they explain most of k."""
     facts, first = verdict.facts, verdict.facts.first
-    fitted = [each for each in facts.freedoms if each in OPEN_WORDS]
+    fitted = [each for each in facts.freedoms if OPEN_WORDS.get(each) == "extrinsic"]
     if verdict.label != "overconfident" or first is None or not fitted:
         return None
     if first.excess >= EXPLAINED * (verdict.factor or 0.0):
         return None
-    names = words.join(dict.fromkeys(OPEN_WORDS[each] for each in fitted))
-    times = words.number(sqrt(first.excess))
-    return f"with {names} fitted ({values_text(verdict, fitted)}) errors are {times} times sigma"
+    times = words.factor(sqrt(first.excess))
+    return f"{times} sigma with {values_text(verdict, fitted)} fitted"
 
 
 def support(verdict: Verdict) -> list[str]:
@@ -272,8 +273,6 @@ def support(verdict: Verdict) -> list[str]:
         texts += [_dependence_text(verdict)] if facts.pair is not None else []
         if first is not None and verdict.by == "any correlation" and first.by_few_scans:
             texts.append(f"the worst {words.level(WORST_PART)} of the scans carry it")
-        elif (verdict.at_least or 0.0) > (verdict.high or verdict.factor or 0.0):
-            texts.append("the bound is of the mean square, which large errors raise above k")
     if verdict.reason != "correlation":
         texts.append(correlation_text(verdict))
     texts.append(next_step(verdict))

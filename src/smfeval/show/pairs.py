@@ -122,7 +122,11 @@ def _with_short_names(comparison: Comparison) -> Comparison:
         facts, doubt = replace(claim.facts, pair=(a, b)), claim.doubt and explanation(doubts)
         claim = replace(claim, facts=facts, doubt=doubt)
         pairs.append(replace(pair, a=a, b=b, claim=claim, doubts=doubts))
-    return replace(comparison, pairs=tuple(pairs), attribution=own)
+    tracks = tuple(
+        replace(track, provenance=replace(track.provenance, name=short[name_of(track)]))
+        for track in comparison.tracks
+    )
+    return replace(comparison, tracks=tracks, pairs=tuple(pairs), attribution=own)
 
 
 def _brief_rows(pair: Pair, assumptions: Sequence[str]) -> list[Row]:

@@ -193,7 +193,8 @@ def _rotation_rows(evaluation: Evaluation) -> list[Row]:
         return []
     text, labels = words.angle(angle.value), [evaluation.verdict.label]
     if rotation is not None and rotation.verdict is not None:
-        text = f"{rotation.verdict.label}: {text}{_k_text(rotation)}"
+        left = open_text(rotation.verdict)
+        text = f"{rotation.verdict.label}: {text}{_k_text(rotation)}{f'; {left}' if left else ''}"
         labels.append(rotation.verdict.label)
     if pose is not None and pose.verdict is not None and pose.verdict.label not in labels:
         text += f"; pose {pose.verdict.label}{_k_text(pose)}"
@@ -246,8 +247,9 @@ def doubt_rows(evaluation: Evaluation) -> list[Row]:
     if not texts:
         return []
     more = f" ({words.count(len(texts) - 1)} more: -v)" if len(texts) > 1 else ""
-    cut = shorten(texts[0], WIDTH - len(more), placeholder=" ...")
-    return [Row("doubt" if doubts else "note", f"{cut}{more}")]
+    if doubts:
+        return [Row("doubt", f"{doubts[0]}{more}")]
+    return [Row("note", f"{shorten(texts[0], WIDTH - len(more), placeholder=' ...')}{more}")]
 
 
 def next_steps(evaluation: Evaluation, *, why: bool = False) -> list[str]:
@@ -262,7 +264,8 @@ def next_steps(evaluation: Evaluation, *, why: bool = False) -> list[str]:
     if step is not None:
         return [step, "-v (all numbers)"]
     if verdict.label == "overconfident":
-        return ["smfeval calibrate (what to publish)", *causes, PAGE]
+        correct = [] if verdict.lost else ["smfeval calibrate (what to publish)"]
+        return [*correct, *causes, PAGE]
     return ["-v (all numbers)", PAGE]
 
 
