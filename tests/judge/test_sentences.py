@@ -21,7 +21,7 @@ def test_a_conviction_has_sigmas_k_and_its_bound():
     assert found.headline == (
         "overconfident: position errors are 2 times the reported sigma (k = 4, 95 % CI 3 to 5)"
     )
-    assert "k at least 9.63 whatever the correlations" in found.sentence
+    assert "mean-square k at least 9.63 whatever the correlations" in found.sentence
 
 
 def test_a_large_k_that_the_extrinsic_mostly_explains_says_what_is_left():
@@ -48,7 +48,7 @@ def test_the_memory_that_excuses_is_said():
 
 def test_a_bound_above_k_says_why():
     tails = replace(facts(first=TIGHT), k=Number(2.0, "1", 1.5, 3.0))
-    assert "mean-square error over the reported at least 9.63 whatever" in decide(tails).sentence
+    assert "mean-square k at least 9.63 whatever" in decide(tails).sentence
 
 
 def test_a_quantity_that_decides_is_shown_with_its_value():

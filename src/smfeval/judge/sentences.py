@@ -239,7 +239,7 @@ def bound_text(verdict: Verdict) -> str | None:
         sure = f"over {words.count(verdict.row.horizon, 'scan')} of relative motion"
     name = "k" if verdict.facts.pair is None else "k_pair"
     if verdict.at_least > (verdict.factor or 0.0):  # large errors of some scans
-        name = "mean-square error over the reported"
+        name = "mean-square k"
     return f"{name} at least {words.number(verdict.at_least)} {sure}".rstrip()
 
 
