@@ -33,11 +33,10 @@ def presets() -> str:
             + (f", {known.lag} scan late" if known.lag else ""),
             known.body or "",
             GAUGE_ALIGNMENTS[known.gauge] if known.gauge else "name it: `--align`",
-            known.caution or "",
         )
         for known in PRESETS.values()
     ]
-    head = ("`--from`", "topics", "convention", "first in message", "body", "alignment", "caution")
+    head = ("`--from`", "topics", "convention", "first in message", "body", "alignment")
     return _table(head, rows)
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import get_args
 
 import pytest
 
@@ -18,7 +19,7 @@ from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
 from smfeval.io.presets import PRESETS
-from smfeval.judge.decide import Facts, decide
+from smfeval.judge.decide import Facts, Label, Reason, decide
 from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.studies.sweep import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 from smfeval.summarise.numbers import NUMBERS
@@ -202,6 +203,12 @@ def test_every_condition_is_named():
         re.sub("_(rotation|pose|all)$", "", name) for name in condition_names() if name not in known
     }
     assert {re.sub(r"^coverage(?=\d)", "coverage_", name) for name in stems} <= known
+
+
+def test_every_label_and_reason_of_a_verdict_has_its_advice():
+    page = NAMED["howto/verdict.md"].read_text()
+    named = {*re.findall(r"^## (.+)$", page, re.M), *re.findall(r"^\| `([^`]+)` \|", page, re.M)}
+    assert {*get_args(Label), *get_args(Reason)} <= named
 
 
 def test_every_key_of_a_square_header_is_explained():
