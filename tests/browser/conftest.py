@@ -79,6 +79,15 @@ class Tab:
     def wait(self, condition: str) -> None:
         WebDriverWait(self.chrome, PATIENCE_S, 0.05).until(lambda _: self.js(condition))
 
+    def unfolded(self) -> "Tab":
+        """The same, every fold opened and what is in it drawn."""
+        self.do("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        self.wait(
+            "[...document.querySelectorAll('.plot')].every((plot) => plot.data || plot.hidden)"
+        )
+        self.settle()
+        return self
+
     def data(self, plot: str, number: int, column: str):
         return self.js(f"[...document.getElementById('{plot}').data[{number}].{column}]")
 

@@ -54,7 +54,7 @@ def several():
 
 @pytest.fixture(scope="module")
 def tab(opened, several):
-    return opened(page.score_page([Findings(each) for each in several], command=NASTY))
+    return opened(page.score_page([Findings(each) for each in several], command=NASTY)).unfolded()
 
 
 def test_names_are_text_everywhere_and_run_nothing(tab):
@@ -66,26 +66,27 @@ def test_names_are_text_everywhere_and_run_nothing(tab):
     assert tab.complaints == []
 
 
-def test_poses_particles_gaps_and_a_lone_scan_are_drawn(tab):
+def test_several_are_drawn_as_rolling_medians_and_bands(tab, several):
     names = tab.names("over-time")
-    scans = [
-        len(tab.data("over-time", names.index(f"{n}: error"), "x")) for n in ("poses", "cloud")
-    ]
-    assert scans == [60, 30]
-    gapped_x = tab.data("over-time", names.index("gapped: error"), "x")
-    assert len(gapped_x) == 51
-    assert gapped_x[20] is None
-    lone = f"document.getElementById('over-time').data[{names.index('lone: error')}].mode"
-    assert tab.js(lone) == "lines+markers"
+    assert names.count("reported sigma") == 1
+    at = names.index("of 70")
+    low, high, middle = (np.array(tab.data("over-time", at + n, "y"), float) for n in (-2, -1, 0))
+    known = np.isfinite(middle)
+    assert (low[known] <= middle[known]).all()
+    assert (middle[known] <= high[known]).all()
+    error = several[6].position.series["ape"]
+    assert np.median(middle[known]) == pytest.approx(np.median(error), rel=0.2)
 
 
-def test_poses_have_words_for_a_close_up_and_leave_the_honest_band_to_others(tab):
+def test_poses_have_words_for_a_close_up_and_their_error_for_a_colour(tab):
     shown = "[...document.querySelectorAll('#close-up, .instead')].map((e) => e.offsetHeight > 0)"
+    title = "document.getElementById('top-view').data.at(-2).marker.colorbar.title.text"
     tab.choose("chosen", 2)
     assert tab.js(shown) == [False, True]
-    assert "NEES if honest: 95 %" in tab.names("over-time")
+    assert tab.js(title) == "error (m)"
     tab.choose("chosen", 0)
     assert tab.js(shown) == [True, False]
+    assert tab.js(title) == "error / sigma"
 
 
 def test_one_of_several_is_chosen_by_the_list_or_by_its_row(tab, several):
@@ -102,22 +103,35 @@ def test_one_of_several_is_chosen_by_the_list_or_by_its_row(tab, several):
 
 
 def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(tab, several):
-    names = tab.names("orientation")
     for at in (7, 8):
         tab.choose("chosen", at)
-        names, drifted = tab.names("orientation"), several[at]
+        names, drifted = tab.names("nees"), several[at]
         for space, k in (("position", "k"), ("rotation", "k_rotation"), ("pose", "k_pose")):
-            line = next(n for n, name in enumerate(names) if f"NEES of {space} (" in name)
-            drawn = tab.data("orientation", line, "y")
+            line = next(n for n, name in enumerate(names) if name.startswith(f"{space} ("))
+            drawn = tab.data("nees", line, "y")
             assert np.median(drawn) == pytest.approx(drifted[k].value, rel=1e-5)
     lines = [
-        np.array(tab.data("orientation", n, "y"), dtype=float)
-        for n, name in enumerate(names)
+        np.array(tab.data("rotation", n, "y"), dtype=float)
+        for n, name in enumerate(tab.names("rotation"))
         if name.endswith(": rotation error")
     ]
     angle = np.degrees(np.linalg.norm(several[8].rotation.residuals.error, axis=1))
     assert any(len(each) == 200 and np.allclose(each, angle, rtol=1e-5) for each in lines)
     assert tab.complaints == []
+
+
+def test_gaps_and_a_lone_scan_are_drawn(opened):
+    rng = np.random.default_rng(3)
+    gap = opened(
+        page.score_page([Findings(evaluated(rng, keep=gapped(), options=FAST))], command="")
+    )
+    x = gap.data("over-time", 0, "x")
+    assert len(x) == 51
+    assert x[20] is None
+    one = evaluated(rng, keep=np.array([7]), options=FAST)
+    lone = opened(page.score_page([Findings(one)], command=""))
+    assert lone.js("document.getElementById('over-time').data[0].mode") == "lines+markers"
+    assert lone.complaints == []
 
 
 def test_a_lost_track_does_not_shrink_the_others(opened):
@@ -127,24 +141,30 @@ def test_a_lost_track_does_not_shrink_the_others(opened):
     away = world.position + np.linspace(0, 1, 60)[:, None] ** 3 * np.array([4000.0, 0, 0])
     lost = replace(found, position=away)
     both = [evaluate(each, truth, options=EXACT) for each in (found, lost)]
-    tab = opened(page.score_page([Findings(each) for each in both], command=""))
-    across = "((a) => a.range[1] - a.range[0])(document.getElementById('scene').layout.scene.xaxis)"
+    tab = opened(page.score_page([Findings(each) for each in both], command="")).unfolded()
+    ranges = "(({xaxis, scene}) => (scene?.xaxis ?? xaxis).range)"
+    across, above = (
+        f"((a) => a[1] - a[0])({ranges}(document.getElementById('{place}').layout))"
+        for place in ("scene", "top-view")
+    )
     extent = np.ptp(world.truth_position, axis=0).max()
     assert tab.js(across) < 2 * extent
+    assert tab.js(above) < 4 * extent  # a flat plot to scale may be wider than the path
     error = tab.js("document.getElementById('over-time').layout.yaxis.range")
     assert error[1] < 3.5  # decades: no more than the errors of the two need
     told = "document.getElementById('out-of-view')"
     assert "far from the reference" in tab.js(f"{told}.innerText")
     tab.do(f"{told}.querySelector('button').click()")
     assert tab.js(across) > 2000
+    assert tab.js(above) > 2000
     assert tab.complaints == []
 
 
 def test_many_scans_are_thinned_and_show_more_when_zoomed(opened, monkeypatch):
     monkeypatch.setattr(plots, "MOST", 4_000)
     long = evaluated(np.random.default_rng(5), 10_000, name="long", options=FAST)
-    tab = opened(page.score_page([Findings(long)], command=""))
-    error = tab.names("over-time").index("long: error")
+    tab = opened(page.score_page([Findings(long)], command="")).unfolded()
+    error = tab.names("over-time").index("error")
     whole = np.array(tab.data("over-time", error, "y"))
     assert 2_000 < len(whole) < 4_000
     peaks = long.position.series["ape"].astype(np.float32).reshape(100, -1).max(axis=1)
@@ -153,9 +173,9 @@ def test_many_scans_are_thinned_and_show_more_when_zoomed(opened, monkeypatch):
     near = np.array(tab.data("over-time", error, "x"))
     assert 1 < near[-1] - near[0] < 12
     assert len(near) > 30  # of the hundred scans in these ten seconds, those that are on the page
-    other = tab.js("document.getElementById('orientation').layout.xaxis.range")
+    other = tab.js("document.getElementById('rotation').layout.xaxis.range")
     assert other == pytest.approx([500, 510])  # plots over time are zoomed together
-    tab.do("Plotly.relayout('orientation', {'xaxis.autorange': true})")
+    tab.do("Plotly.relayout('rotation', {'xaxis.autorange': true})")
     assert len(tab.data("over-time", error, "y")) == len(whole)
 
 
@@ -164,17 +184,19 @@ def test_a_pair_is_chosen_and_drawn_alone(opened):
     tracks = [belief(remembering(rng, n, 0.5), S, name=f"of {n}") for n in (60, 70, 80)]
     tab = opened(page.pairs_page(compare_all(tracks), command=""))
     tab.choose("chosen", 2)
-    named = [name for name in tab.names("over-time") if "difference" in name]
-    assert named == ["of 70 and of 80: difference"]
-    assert len(tab.data("over-time", tab.names("over-time").index(named[0]), "x")) == 70
+    assert tab.names("over-time") == ["difference", "summed sigma"]
+    assert len(tab.data("over-time", 0, "x")) == 70
+    assert "of 70 and of 80" in tab.names("top-view")
     assert tab.complaints == []
 
 
 def test_a_checked_track_is_drawn_with_its_sigma_and_pointing_marks_the_scan(opened, rng):
     track = belief(normal(rng, 80), S, name=LOUD)
     tab = opened(page.check_page(examine(track), command=""))
-    x = tab.data("scene", 0, "x")
+    x = tab.data("top-view", 0, "x")
     assert x == pytest.approx(track.position[:, 0], abs=1e-4)
+    sigma = np.sqrt(np.trace(track.position_covariance, axis1=1, axis2=2))
+    assert tab.data("top-view", 0, "marker.color") == pytest.approx(sigma, rel=1e-5)
     eigenvalue = np.linalg.eigvalsh(track.position_covariance)
     drawn = [tab.data("over-time", n, "y") for n in (0, 1)]
     assert drawn[0] == pytest.approx(np.sqrt(eigenvalue[:, -1]), rel=1e-5)
@@ -184,8 +206,8 @@ def test_a_checked_track_is_drawn_with_its_sigma_and_pointing_marks_the_scan(ope
     tab.wait(f"{instant} > 1")
     scan = round(10 * tab.js(instant))
     assert scan == pytest.approx(40, abs=2)  # of 80
-    mark = [tab.data("scene", len(tab.names("scene")) - 1, c)[0] for c in "xyz"]
-    assert mark == pytest.approx(track.position[scan].tolist(), abs=1e-4)
+    mark = [tab.data("top-view", len(tab.names("top-view")) - 1, c)[0] for c in "xy"]
+    assert mark == pytest.approx(track.position[scan, :2].tolist(), abs=1e-4)
     assert tab.complaints == []
 
 

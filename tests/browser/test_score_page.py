@@ -22,7 +22,7 @@ def evaluation():
 
 @pytest.fixture(scope="module")
 def tab(opened, evaluation):
-    return opened(page.score_page([Findings(evaluation)], command="smfeval score"))
+    return opened(page.score_page([Findings(evaluation)], command="smfeval score")).unfolded()
 
 
 def slide(tab, scan):
@@ -38,23 +38,36 @@ def cursors(tab):
 
 
 def test_the_page_says_its_verdict_draws_every_scan_and_asks_nobody(tab):
-    assert "The reported uncertainty is too small" in tab.js("document.body.innerText")
-    error = tab.names("over-time").index("made: error")
-    assert len(tab.data("over-time", error, "x")) == SCANS
-    assert tab.js("document.querySelectorAll('#over-time .scatterlayer .trace').length") >= 3
+    assert "times the reported sigma" in tab.js("document.body.innerText")
+    assert tab.names("over-time") == ["error", "reported sigma"]
+    assert len(tab.data("over-time", 0, "x")) == SCANS
+    assert tab.js("document.querySelectorAll('#over-time .scatterlayer .trace').length") == 2
     assert tab.js("document.querySelectorAll('#scene canvas').length") > 0
     assert tab.complaints == []
     assert tab.requests() == [tab.url]
 
 
 def test_what_is_drawn_is_what_was_scored(tab, evaluation):
-    names = tab.names("over-time")
-    drawn = tab.data("over-time", names.index("made: NEES"), "y")
-    assert drawn == pytest.approx(evaluation.position.series["nees"], rel=1e-6)
+    position = next(n for n, name in enumerate(tab.names("nees")) if name.startswith("position"))
+    ratio = evaluation.position.series["nees"] / 2.36597  # chi-squared, three axes
+    assert tab.data("nees", position, "y") == pytest.approx(ratio, rel=1e-5)
     curve = tab.names("curve").index("made")
     level, share = (tab.data("curve", curve, c) for c in "xy")
     held = evaluation["coverage_90"].value
     assert share[int(np.argmin(np.abs(np.array(level) - 0.9)))] == pytest.approx(held)
+
+
+def test_the_path_from_above_has_the_colour_of_error_over_sigma(tab, evaluation):
+    path = tab.names("top-view").index("made")
+    x = tab.data("top-view", path, "x")
+    assert x == pytest.approx(evaluation.position.estimate.position[:, 0], abs=1e-4)
+    residuals = evaluation.position.residuals
+    sigma = np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
+    ratio = np.linalg.norm(residuals.error, axis=1) / sigma
+    assert tab.data("top-view", path, "marker.color") == pytest.approx(np.log10(ratio), abs=1e-4)
+    bar = f"document.getElementById('top-view').data[{path}].marker.colorbar"
+    assert tab.js(f"{bar}.title.text") == "error / sigma"
+    assert "1" in tab.js(f"{bar}.ticktext")
 
 
 def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
@@ -66,7 +79,7 @@ def test_the_slider_moves_the_ellipsoid_the_words_and_the_line(tab, evaluation):
     centre = np.nanmean(after[:, :49], axis=1)  # of the first circle, closed
     assert centre == pytest.approx(evaluation.position.estimate.position[120], abs=0.2)
     assert "Scan 121 of 300, 12.0 s" in tab.js("document.getElementById('readout').textContent")
-    assert cursors(tab) == pytest.approx([12.0, 12.0])
+    assert cursors(tab) == pytest.approx([12.0] * 3)  # error, NEES and rotation
 
 
 def test_the_scan_under_the_pointer_is_marked_in_all_plots(tab, evaluation):
@@ -75,10 +88,13 @@ def test_the_scan_under_the_pointer_is_marked_in_all_plots(tab, evaluation):
     tab.wait("Number(document.getElementById('scan').value) > 100")
     scan = tab.js("Number(document.getElementById('scan').value)")
     assert scan == pytest.approx(SCANS / 2, abs=3)  # the pointer is in the middle
-    assert cursors(tab) == pytest.approx([scan / 10, scan / 10])
+    assert cursors(tab) == pytest.approx([scan / 10] * 3)
     mark = len(tab.names("scene")) - 2
     marked = [tab.data("scene", mark, c)[0] for c in "xyz"]
-    assert marked == pytest.approx(evaluation.position.estimate.position[scan], abs=1e-4)
+    position = evaluation.position.estimate.position[scan]
+    assert marked == pytest.approx(position, abs=1e-4)
+    above = [tab.data("top-view", len(tab.names("top-view")) - 1, c)[0] for c in "xy"]
+    assert above == pytest.approx(position[:2], abs=1e-4)
 
 
 def test_ellipsoids_have_the_colour_of_their_nees(tab, evaluation):

@@ -63,11 +63,16 @@ def headline(verdict: Verdict) -> str:
 
 def title(verdict: Verdict) -> str:
     """'OVERCONFIDENT  position errors are 13 times the reported sigma (k = 181, ...)'."""
+    return f"{verdict.label.upper()}  {statement(verdict)}"
+
+
+def statement(verdict: Verdict) -> str:
+    """Whom it is about, where that is two tracks or a lost one, and the reason; no label."""
     lost = f"{verdict.lost}; " if verdict.lost else ""
     of = (
         "" if verdict.facts.pair is None else PAIR_TITLES[verdict.label].format(*verdict.facts.pair)
     )
-    return f"{verdict.label.upper()}  {lost}{of}{reason(verdict)}"
+    return f"{lost}{of}{reason(verdict)}"
 
 
 def sentence(verdict: Verdict, *, labelled: bool = True) -> str:

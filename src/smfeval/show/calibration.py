@@ -52,23 +52,21 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
 
 def _table(calibration: Calibration) -> Table:
     """Every held-out track before and after the correction."""
-    head = [
-        ("", "", "before", "", "", "after", ""),
-        ("track", "scans", "k", "log score", "coverage", "log score", "coverage"),
-    ]
+    head = ("track", "scans", "k", "after", "log score", "after", "coverage", "after")
     body = [
         (
             each.name + (" (lost)" if each.lost else ""),
             words.count(each.scans),
             words.number(each.before.k),
+            words.number(each.after.k),
             words.number(each.before.log_score),
-            words.share(each.before.coverage),
             words.number(each.after.log_score),
+            words.share(each.before.coverage),
             words.share(each.after.coverage),
         )
         for each in calibration.held_out
     ]
-    return Table.of_texts([*head, *body], right=True)
+    return Table.of_texts([head, *body], right=True)
 
 
 def _outcome_text(held: HeldOut) -> str:

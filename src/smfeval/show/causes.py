@@ -21,15 +21,19 @@ NO_CAUSE = "no cause stands out from chance"
 WIDTH = 100  # letters of a line
 
 
-def why_sections(why: Reasons, *, name: str = "", verbose: bool = False) -> list[ReportSection]:
+def why_sections(
+    why: Reasons, *, name: str = "", verbose: bool = False, width: int = WIDTH
+) -> list[ReportSection]:
     """Causes and other explanations; the first section names the estimate where there are more."""
-    causes = causes_section(why.causes, verbose=verbose)
+    causes = causes_section(why.causes, verbose=verbose, width=width)
     if name:
         causes = replace(causes, title=f"{name}: {causes.title}")
-    return [causes, explanations_section(why.explanations, verbose=verbose)]
+    return [causes, explanations_section(why.explanations, verbose=verbose, width=width)]
 
 
-def explanations_section(found: Explanations, *, verbose: bool = False) -> ReportSection:
+def explanations_section(
+    found: Explanations, *, verbose: bool = False, width: int = WIDTH
+) -> ReportSection:
     """Explanations that change the verdict, and the closing sentence; `-v`: all of them."""
     rows, notes = list(found.rows), explanation_notes(found)
     if not verbose:
@@ -37,8 +41,8 @@ def explanations_section(found: Explanations, *, verbose: bool = False) -> Repor
         rows = [row for row in tried if row.outcome in ("explains it", "in part")]
         idle = ", ".join(row.name for row in tried if row not in rows)
         notes = [f"no effect: {idle}"] if idle else []
-    lines = [f"  {line}" for note in notes for line in wrap(note, WIDTH - 2)]
-    lines += wrap(found.sentence, WIDTH)
+    lines = [f"  {line}" for note in notes for line in wrap(note, width - 2)]
+    lines += wrap(found.sentence, width)
     if not rows:
         return ReportSection(EXPLANATIONS_TITLE if notes else "", notes=tuple(lines))
     cells = [(f"  {name}", *others) for name, *others in explanation_cells(rows)]
@@ -88,7 +92,7 @@ def explanation_notes(found: Explanations) -> list[str]:
     return [*found.notes, *conditions, *reasons]
 
 
-def causes_section(found: Diagnoses, *, verbose: bool = False) -> ReportSection:
+def causes_section(found: Diagnoses, *, verbose: bool = False, width: int = WIDTH) -> ReportSection:
     """Causes with what to try; `-v` adds biases, tails, windows and what was not tested."""
     if found.reason is not None:
         return ReportSection(CAUSES_TITLE, (f"  {found.reason}",))
@@ -99,7 +103,7 @@ def causes_section(found: Diagnoses, *, verbose: bool = False) -> ReportSection:
     ]
     rows = rows or [Row("nothing", NO_CAUSE)]
     rows += _detail_rows(found) if verbose else []
-    room = WIDTH - 4 - max(len(row.label) for row in rows)
+    room = width - 4 - max(len(row.label) for row in rows)
     wrapped = (Row(row.label, line) for row in rows for line in wrap(row.text, room))
     return ReportSection(CAUSES_TITLE, rows=tuple(wrapped))
 

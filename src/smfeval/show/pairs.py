@@ -50,7 +50,7 @@ HOW_WORDS = {
 
 def report(comparison: Comparison, *, verbose: bool = False) -> Report:
     """What is shown, then a few lines; of more than two tracks the matrix of k_pair. `-v`: all."""
-    comparison = _with_short_names(comparison)
+    comparison = with_short_names(comparison)
     pairs, attribution = comparison.pairs, comparison.attribution
     end = labelled("doubt", doubt_texts(comparison))
     if verbose:
@@ -78,19 +78,26 @@ def report(comparison: Comparison, *, verbose: bool = False) -> Report:
         return Report((first, *(pair_sections(pair) if verbose else ())))
 
     sentences = tuple(pair.claim.sentence for pair in pairs if verbose)
-    tight = sum(pair.claim.label == "overconfident" for pair in pairs)
-    label = "overconfident" if tight else "cannot tell"
-    shown = f"{label.upper()}  {words.count_of(tight, len(pairs), 'pair')}: at least one of the two"
+    label, shown = overall_statement(comparison)
     first = ReportSection(
-        shown if tight else f"{label.upper()}  none of {words.count(len(pairs), 'pair')} shows it",
+        f"{label.upper()}  {shown}",
         (attribution_sentence(attribution), *sentences),
         k_pair_matrix(comparison),
         label=label,
         indent=0,
     )
     blocks = [section for pair in pairs if verbose for section in pair_sections(pair)]
-    own = [] if attribution.reason else [_attribution_section(attribution)]
+    own = [] if attribution.reason else [attribution_section(attribution)]
     return Report((first, *blocks, *own, ReportSection(rows=(*rows, *end))))
+
+
+def overall_statement(comparison: Comparison) -> tuple[str, str]:
+    """The label of all pairs together, and how many of them show it."""
+    pairs = comparison.pairs
+    tight = sum(pair.claim.label == "overconfident" for pair in pairs)
+    if not tight:
+        return "cannot tell", f"none of {words.count(len(pairs), 'pair')} shows it"
+    return "overconfident", f"{words.count_of(tight, len(pairs), 'pair')}: at least one of the two"
 
 
 def last_lines(comparison: Comparison) -> list[str]:
@@ -107,7 +114,7 @@ def doubt_texts(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(every))
 
 
-def _with_short_names(comparison: Comparison) -> Comparison:
+def with_short_names(comparison: Comparison) -> Comparison:
     """Names of the tracks without the folders that all of them share, in doubts too."""
     names = [name_of(track) for track in comparison.tracks]
     short = dict(zip(names, words.without_common_folders(names), strict=True))
@@ -313,7 +320,7 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:
     ]
 
 
-def _attribution_section(found: Attribution) -> ReportSection:
+def attribution_section(found: Attribution) -> ReportSection:
     """Each track on its own, and how it was told apart from the others."""
     how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "

@@ -129,7 +129,7 @@ def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
     """All lines but the verdict; `why`: causes stand below and need no mention."""
     rows = [
         *_evidence_rows(evaluation.verdict),
-        Row("error", _error_text(evaluation)),
+        Row("error", error_text(evaluation)),
         Row("scores", _scores_text(evaluation)),
         *_rotation_rows(evaluation),
     ]
@@ -149,7 +149,7 @@ def _evidence_rows(verdict: Verdict) -> list[Row]:
     return [Row("evidence", text)] if text else []
 
 
-def _error_text(evaluation: Evaluation) -> str:
+def error_text(evaluation: Evaluation) -> str:
     """RMSE beside sigma, the root of the median tr S, and the coverage of one level."""
     error = f"{words.length(evaluation['rmse'].value)} RMSE"
     residuals, coverage = evaluation.position.residuals, evaluation.get(COVERAGE)
@@ -275,19 +275,8 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSectio
     With `verbose` the numbers have intervals.
     """
     evaluations, by = best_first(evaluations)
-    columns = [NUMBERS[name] for name in SHOWN]
     names = [shorten_name(name) for name in short_names(evaluations)]
-    cells = tuple(
-        (
-            Cell(name),
-            Cell(evaluation.verdict.label, is_label=True),
-            *(_cell(row, evaluation, verbose=verbose) for row in columns),
-            Cell(f"{len(evaluation.position.residuals)}/{evaluation.pairs.scans}"),
-        )
-        for name, evaluation in zip(names, evaluations, strict=True)
-    )
-    headings = (HEADINGS.get(row.name, row.heading) for row in columns)
-    table = Table(("estimate", "verdict", *headings, "scored"), cells)
+    table = comparison_table(evaluations, names, verbose=verbose)
     if verbose:
         return ReportSection(table=table, indent=0)
     doubts = [_doubt_lines(each) for each in evaluations]
@@ -299,6 +288,24 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSectio
         Row("next", " | ".join(steps)),
     ]
     return ReportSection(table=table, rows=tuple(rows), indent=0)
+
+
+def comparison_table(
+    evaluations: Sequence[Evaluation], names: Sequence[str], *, verbose: bool = True
+) -> Table:
+    """A row for each estimate; with `verbose` the numbers have intervals."""
+    columns = [NUMBERS[name] for name in SHOWN]
+    cells = tuple(
+        (
+            Cell(name),
+            Cell(evaluation.verdict.label, is_label=True),
+            *(_cell(row, evaluation, verbose=verbose) for row in columns),
+            Cell(f"{len(evaluation.position.residuals)}/{evaluation.pairs.scans}"),
+        )
+        for name, evaluation in zip(names, evaluations, strict=True)
+    )
+    headings = (HEADINGS.get(row.name, row.heading) for row in columns)
+    return Table(("estimate", "verdict", *headings, "scored"), cells)
 
 
 def best_first(evaluations: Sequence[Evaluation]) -> tuple[list[Evaluation], str]:

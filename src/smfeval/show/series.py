@@ -142,6 +142,26 @@ def stretch_index(stamp: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(gap_mask(stamp))])
 
 
+WINDOWS = 150  # of rolling quantiles
+
+
+def rolling_quantiles(
+    stamp: Ints, value: Floats, quantiles: Sequence[float], *, windows: int = WINDOWS
+) -> tuple[Floats, Floats]:
+    """Quantiles over a window that moves in thirds. (n,), (n,), (q,) -> (windows,), (q, windows).
+
+    The first are seconds: the middles of the windows. NaN where no scan is in the middle third.
+    """
+    edges = np.linspace(stamp[0], stamp[-1], windows + 1)
+    first = np.searchsorted(stamp, edges)
+    first[-1] = len(stamp)
+    found = np.full((len(quantiles), windows), np.nan)
+    for at in np.flatnonzero(np.diff(first)).tolist():
+        inside = value[first[max(at - 1, 0)] : first[min(at + 2, windows)]]
+        found[:, at] = np.quantile(inside, quantiles)
+    return 0.5 * (edges[:-1] + edges[1:]) / NANOSECONDS, found
+
+
 LEVELS = np.linspace(0, 1, 41)[1:-1]  # of the coverage curve
 
 

@@ -1,9 +1,10 @@
-"""A running watch as lines of text, and as JSON events."""
+"""A running watch as lines of text, as JSON events, and as a report."""
 
 from typing import Any
 
 from smfeval import words
 from smfeval.maths.stamps import seconds_text
+from smfeval.show.report import Report, ReportSection, Row
 
 SCHEMA = "smfeval.watch/1"
 
@@ -11,6 +12,17 @@ SCHEMA = "smfeval.watch/1"
 def event(kind: str, status: dict[str, Any]) -> dict[str, Any]:
     """A JSON event: "status", "alarm" or "end"."""
     return {"schema": SCHEMA, "event": kind, "sentence": line(kind, status)} | status
+
+
+def report(kind: str, status: dict[str, Any]) -> Report:
+    """Where the watch stands, and what was watched."""
+    rows = [
+        Row("watched", words.join(status["names"])),
+        Row("until", _place(status)),
+        Row("evidence", _evidence(status)),
+        Row("left out", _left_out(status).removeprefix("; ") or "nothing"),
+    ]
+    return Report((ReportSection(line(kind, status), rows=tuple(rows)),))
 
 
 def line(kind: str, status: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from smfeval.show.page import plots
 from smfeval.show.page.plots import drawn_orientations, drawn_tracks, origin_of, triangle
+from smfeval.show.series import rolling_quantiles
 from support.evaluations import FAST, evaluated, gapped, particle_evaluation, plain
 
 
@@ -158,3 +159,16 @@ def test_gaps_break_the_lines_of_rotation_too(rng):
 
 def test_poses_without_uncertainty_have_no_rotation_to_draw(rng):
     assert orientation_of(plain(rng)) is None
+
+
+def test_rolling_quantiles_follow_the_scans_about_each_window_and_leave_gaps_open(rng):
+    stamp = np.concatenate([np.arange(300), np.arange(600, 900)]) * 10**8
+    value = np.where(np.arange(600) < 300, 1.0, 3.0) * (1 + 0.1 * rng.standard_normal(600))
+    time, (low, middle, high) = rolling_quantiles(stamp, value, (0.1, 0.5, 0.9), windows=30)
+    known = np.isfinite(middle)
+    assert np.flatnonzero(~known).tolist() == list(range(10, 20))  # from 30 s to 60 s
+    assert (low[known] < middle[known]).all()
+    assert (middle[known] < high[known]).all()
+    inside = (stamp / 1e9 >= time[5] - 4.5) & (stamp / 1e9 < time[5] + 4.5)  # three windows of 3 s
+    assert middle[5] == pytest.approx(np.median(value[inside]), rel=1e-2)
+    assert middle[25] / middle[5] == pytest.approx(3.0, rel=0.05)

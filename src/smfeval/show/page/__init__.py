@@ -12,11 +12,14 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "calibration_page": "report",
     "check_page": "check",
+    "nis_page": "report",
     "pairs_page": "pairs",
     "score_page": "scores",
     "study_page": "study",
     "sweep_page": "sweep",
+    "watch_page": "report",
 }
 
 __all__ = list(_HOMES)

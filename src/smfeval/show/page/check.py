@@ -12,7 +12,7 @@ def check_page(examination: Examination, *, command: str) -> str:
     """The page of one track: whether it can be scored, every doubt, and what is in it."""
     track = examination.track
     belief = track.moments if isinstance(track, ParticleTrack) else track
-    plots = [("scene", "The track, and what it reports")]
+    plots = [("top-view", "Path from above, coloured by reported position sigma")]
     if isinstance(belief, GaussianTrack):
         plots.append(("over-time", "Reported position sigma over time"))
     doubts = tuple(sentence(doubt_text(each)) for each in examination.doubts)
@@ -31,7 +31,7 @@ def check_page(examination: Examination, *, command: str) -> str:
             look="conservative" if doubts else "consistent",
         ),
         sections=[
-            ReportSection("The track", plots=tuple(plots)),
-            ReportSection("What is in it", rows=rows),
+            ReportSection("Where is it, and how sure is it?", plots=tuple(plots)),
+            ReportSection("What is in it?", rows=rows),
         ],
     )

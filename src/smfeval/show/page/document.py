@@ -1,7 +1,6 @@
 """A page as one HTML file that opens anywhere: styles, scripts and data inside, no network.
 
-Beside the rows, cells and sections of a report, pages have cards: a verdict in words, and a space
-in a few numbers.
+Beside the rows, cells and sections of a report, pages have a card: a verdict in words.
 """
 
 import platform
@@ -19,7 +18,7 @@ from smfeval import __version__, words
 from smfeval.evaluation import Options
 from smfeval.show.page.terms import Glossary
 from smfeval.show.render import read_asset, read_packed, render_html
-from smfeval.show.report import Cell, Row, labelled
+from smfeval.show.report import Row, labelled
 
 SCRIPTS = (
     "arrays.js",
@@ -28,10 +27,11 @@ SCRIPTS = (
     "tables.js",
     "time_plot.js",
     "over_time.js",
-    "orientation.js",
+    "spaces.js",
     "curve.js",
     "horizons.js",
     "ellipsoid.js",
+    "top_view.js",
     "scene.js",
     "close_up.js",
     "spread.js",
@@ -39,7 +39,7 @@ SCRIPTS = (
     "main.js",
 )
 PLOTLY = "plotly/plotly-gl3d.min.js.gz"
-BY_GAUGE = "by the gauge that each estimate declares"
+BY_GAUGE = "as each estimate declares"
 BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
 
 
@@ -56,7 +56,7 @@ def document(template: str, *, title: str, command: str, data: dict[str, Any], *
         script=own,
         glossary=Glossary(),
         command=command,
-        versions=_versions(),
+        versions=_versions(with_plots=bool(data)),
         data=data,
         **parts,
     )
@@ -81,16 +81,17 @@ def plotly() -> str:
     return read_asset(PLOTLY)
 
 
-def _versions() -> str:
+def _versions(*, with_plots: bool) -> str:
     """Of what the page was made with; plotly.js tells its own in a comment at its beginning."""
-    library = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
     versions = {
         "smfeval": __version__,
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "SciPy": version("scipy"),
-        "plotly.js": library[1] if library else "of unknown version",
     }
+    if with_plots:
+        library = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
+        versions["plotly.js"] = library[1] if library else "of unknown version"
     return ", ".join(f"{name} {each}" for name, each in versions.items())
 
 
@@ -104,18 +105,6 @@ class Card:
     who: str = ""
     warnings: tuple[str, ...] = ()  # sentences: what looks wrong
     look: str = ""  # label whose colour and icon it has, where it is not its own
-
-
-@dataclass(frozen=True)
-class SpaceCard:
-    """A space in a few numbers: its label, k and what stands below it."""
-
-    name: str
-    axes: str
-    label: str
-    sentence: str
-    k: Cell | None
-    lines: tuple[str, ...]
 
 
 def sentence(text: str) -> str:
@@ -133,12 +122,12 @@ def option_rows(options: Options) -> list[Row]:
     noise = ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans"))
     level = words.level(options.intervals.level)
     return [
-        Row("gauge", f"alignment {options.alignment or BY_GAUGE}{start}"),
-        Row("association", f"{options.association}, offset {offset}"),
+        Row("alignment", f"{options.alignment or BY_GAUGE}{start}"),
+        Row("association", f"{options.association}, time offset {offset}"),
         Row("tolerance", tolerance),
         *labelled(
-            "reference error", (f"{s}, {how} (assumed)" for s, how in noise if s is not None)
+            "reference noise", (f"{s}, {how} (assumed)" for s, how in noise if s is not None)
         ),
         Row("axes", options.axes),
-        Row("intervals", f"{level}, {options.intervals.method or 'none'}"),
+        Row("CI", f"{level}, {options.intervals.method or 'none'}"),
     ]

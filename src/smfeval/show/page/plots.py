@@ -12,8 +12,8 @@ from smfeval.evaluation.result import ScoredScans
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score.pit import honest_quantile
-from smfeval.show.series import nees_ratio, sigma, stretch_index, thin_scans
-from smfeval.show.viewers.scene import SPACE, in_space
+from smfeval.show.series import nees_ratio, rolling_quantiles, sigma, stretch_index, thin_scans
+from smfeval.show.viewers.scene import in_space
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.words import printable
 
@@ -22,14 +22,15 @@ FEWEST = 800  # scans that each track may have, however many tracks there are
 KEPT = (6, 8)  # scans that a column keeps, mostly and at most: ends, extremes of three series
 FAR_M = 1_000.0  # float32 resolves 0.06 mm up to here; beyond, positions are told from elsewhere
 QUANTILES = {"low": 0.025, "middle": 0.5, "high": 0.975, "region": 0.95}
+ROLLING_BAND = (0.1, 0.5, 0.9)  # quantiles of the error
 LARGEST = float(np.finfo(np.float32).max)  # a picture needs no more
 
 
 Named = tuple[str, ScoredScans, str]  # name, scans, axes that were scored
 
 
-def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
-    """Every track, from one origin in time and in space."""
+def drawn_tracks(named: Sequence[Named], *, rolling: bool = False) -> list[dict[str, Any]]:
+    """Every track, from one origin in time and in space; `rolling` adds medians over time."""
     most = max(MOST // len(named), FEWEST)
     start = min(int(scored.estimate.stamp[0]) for _, scored, _ in named)
     references = [scored.reference.position for _, scored, _ in named]  # no lost estimate moves it
@@ -39,6 +40,7 @@ def drawn_tracks(named: Sequence[Named]) -> list[dict[str, Any]]:
     return [
         {"name": printable(name), "short": printable(brief)}
         | _track_data(scored, axes, most, start, origin)
+        | ({"rolling": _rolling_data(scored, start)} if rolling else {})
         for (name, scored, axes), brief in zip(named, short, strict=True)
     ]
 
@@ -80,6 +82,16 @@ def _track_data(
         "distance": pack_floats(series["ape"][kept]),
         "belief": belief,
     }
+
+
+def _rolling_data(scored: ScoredScans, start_ns: int) -> dict[str, str]:
+    """Medians of error and sigma, and the band of the error, over windows of time."""
+    stamp, error = scored.estimate.stamp, scored.series["ape"]
+    time, (low, middle, high) = rolling_quantiles(stamp, error, ROLLING_BAND)
+    found = {"time": time - start_ns / NANOSECONDS, "low": low, "distance": middle, "high": high}
+    if scored.residuals.covariance is not None:
+        found["sigma"] = rolling_quantiles(stamp, sigma(scored.residuals), (0.5,))[1][0]
+    return {name: pack_floats(values) for name, values in found.items()}
 
 
 def _clock_data(stamp: Ints, kept: Ints, start_ns: int) -> dict[str, Any]:
@@ -143,16 +155,19 @@ def drawn_orientations(
 
 
 def drawn_path(track: AnyTrack) -> dict[str, Any]:
-    """A track by itself: positions, covariances, and sigma along its extreme directions."""
-    belief = track if isinstance(track, GaussianTrack) else None
+    """A track by itself: positions, and sigma in all and along the extreme directions."""
     series: dict[str, Floats] = {}
-    if belief is not None:
-        eigenvalue = np.linalg.eigvalsh(belief.position_covariance)
-        sigma = np.sqrt(np.maximum(eigenvalue, 0))
-        series = {"most": sigma[:, -1], "least": sigma[:, 0]}
+    if isinstance(track, GaussianTrack):
+        eigenvalue = np.maximum(np.linalg.eigvalsh(track.position_covariance), 0)
+        variance = {
+            "most": eigenvalue[:, -1],
+            "least": eigenvalue[:, 0],
+            "total": eigenvalue.sum(1),
+        }
+        series = {name: np.sqrt(values) for name, values in variance.items()}
     kept = _kept_scans(track.stamp, [*series.values(), *track.position.T], MOST)
     origin = origin_of(track.position)
-    found: dict[str, Any] = {
+    return {
         "name": printable(track.provenance.name),
         "short": printable(words.stem(track.provenance.name)),
         "origin": origin.tolist(),
@@ -160,9 +175,6 @@ def drawn_path(track: AnyTrack) -> dict[str, Any]:
         "position": pack_floats(track.position[kept] - origin),
         **{name: pack_floats(values[kept]) for name, values in series.items()},
     }
-    if belief is not None:
-        found["covariance"] = pack_floats(triangle(belief.position_covariance[kept], SPACE))
-    return found
 
 
 def triangle(covariance: Floats, axes: str) -> Floats:

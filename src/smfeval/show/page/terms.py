@@ -68,7 +68,9 @@ TERMS = {
 }
 
 
-PLURALS = {"intervals": "interval"}
+ALIASES = {"intervals": "interval", "90 %": "90 % coverage", "error/sigma": "factor per axis"}
+ALIASES |= {"energy": "energy score", "log": "log score"}
+GENERAL = (" coverage", " NEES")  # '68 % coverage', 'mean NEES': explained by their last word
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,10 @@ class Glossary:
 
     def anchor(self, name: str) -> str:
         """Where the explanation will stand, '' for a word that has none."""
-        term = PLURALS.get(name, name)
+        term = ALIASES.get(name, name)
         if term not in TERMS:
+            term = next((each for each in GENERAL if name.endswith(each)), "").strip()
+        if not term:
             return ""
         self.linked.add(term)
         return anchor(term)

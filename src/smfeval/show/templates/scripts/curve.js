@@ -3,7 +3,7 @@
 function coverageCurve(place, tracks, curves) {
   const draw = () => {
     const honest = {
-      type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], name: "if honest", hoverinfo: "skip",
+      type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], name: "if consistent", hoverinfo: "skip",
       line: { color: colour("quiet"), dash: "dash", width: 1 },
     };
     const lines = curves.flatMap((curve, n) => (curve ? curveOf(curve, tracks[n].short, n) : []));

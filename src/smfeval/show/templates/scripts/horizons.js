@@ -5,7 +5,7 @@ function horizonCurves(place, tracks, horizons) {
     const drawn = horizons.flatMap((rows, n) => (rows ? horizonCurve(rows, tracks[n].short, n) : []));
     const seconds = horizons.flatMap((rows) => (rows ? rows.seconds : []));
     const honest = {
-      type: "scatter", mode: "lines", name: "if honest", hoverinfo: "skip",
+      type: "scatter", mode: "lines", name: "if consistent", hoverinfo: "skip",
       x: [Math.min(...seconds), Math.max(...seconds)], y: [1, 1],
       line: { color: colour("quiet"), dash: "dash", width: 1 },
     };

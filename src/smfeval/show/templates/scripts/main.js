@@ -2,7 +2,7 @@
 
 const element = (id) => document.getElementById(id);
 const ERROR_WORDS = {
-  error: "error", sigma: "claimed sigma", path: "estimate", reference: "reference",
+  error: "error", sigma: "reported sigma", path: "estimate", reference: "reference",
   region: "95 % ellipsoid", alone: false,
 };
 const PAIR_WORDS = {
@@ -30,11 +30,22 @@ function sentenceAt(track, i, words) {
 /** Lets the browser show what there is before more is drawn. */
 const breath = () => new Promise((resume) => setTimeout(resume));
 
+/** Draws into a place: now, or once the fold about it is opened; on paper in any case, if flat. */
+function whenSeen(place, draw, flat = true) {
+  if (!place) return;
+  const fold = place.closest("details:not([open])");
+  let drawn = false;
+  const once = () => { if (!drawn) { drawn = true; draw(place); } };
+  if (!fold) { once(); return; }
+  fold.addEventListener("toggle", once);
+  if (flat) addEventListener("beforeprint", once);
+}
+
 async function showTracks(told) {
   const tracks = told.tracks.map(unpackedTrack);
   const words = told.pairs ? PAIR_WORDS : ERROR_WORDS;
   const slider = element("scan"), readout = element("readout"), select = element("chosen");
-  const looked = { chosen: 0, scan: 0 }; // track and scan that are looked at
+  const looked = { chosen: 0, scan: 0, all: false }; // track and scan that are looked at; lost ones, too
   const views = [];
   let waiting = false;
 
@@ -53,6 +64,7 @@ async function showTracks(told) {
   };
   const pointAt = (instant) => moveTo(nearest(tracks[looked.chosen].time, instant));
   const time = timeAxis(wholeTime(tracks), pointAt);
+  const redraw = () => { for (const view of views) view.redraw(); };
   const choose = (n) => {
     const instant = tracks[looked.chosen].time[looked.scan];
     looked.chosen = n;
@@ -65,29 +77,31 @@ async function showTracks(told) {
     slider.value = looked.scan;
     element("to-nees").hidden = !tracks[n].nees;
     time.redraw();
-    for (const view of views) view.redraw();
+    redraw();
     update();
   };
 
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
   element("to-error").addEventListener("click", () => moveTo(largest(tracks[looked.chosen].distance)));
   element("to-nees").addEventListener("click", () => moveTo(largest(tracks[looked.chosen].nees)));
+  element("out-of-view").querySelector("button").addEventListener("click", () => {
+    looked.all = !looked.all;
+    redraw();
+  });
   if (select) select.addEventListener("change", () => choose(Number(select.value)));
   chooseByRow(element("overview"), select);
   choose(0);
   await breath();
-  views.push(scene(element("scene"), tracks, words, looked, pointAt));
+  views.push(topView(element("top-view"), tracks, words, looked, pointAt));
   await breath();
   overTime(element("over-time"), tracks, words, looked, time);
   await breath();
-  if (element("orientation")) {
-    orientationOverTime(element("orientation"), tracks, told.orientations, looked, time);
-    await breath();
-  }
   if (element("curve")) coverageCurve(element("curve"), tracks, told.curves);
-  if (element("horizons")) horizonCurves(element("horizons"), tracks, told.horizons);
-  await breath();
-  if (element("close-up")) views.push(closeUp(element("close-up"), tracks, words, looked));
+  whenSeen(element("scene"), (place) => views.push(scene(place, tracks, words, looked, pointAt)), false);
+  whenSeen(element("close-up"), (place) => views.push(closeUp(place, tracks, words, looked)), false);
+  whenSeen(element("nees"), (place) => neesOverTime(place, tracks, told.orientations, looked, time));
+  whenSeen(element("rotation"), (place) => rotationOverTime(place, tracks, told.orientations, looked, time));
+  whenSeen(element("horizons"), (place) => horizonCurves(place, tracks, told.horizons));
 }
 
 /** The row of the one that is looked at. */
@@ -130,6 +144,7 @@ async function drawPlots(told) {
 }
 
 enableThemeButton(element("theme"));
+document.querySelectorAll("table").forEach(fitTable);
 document.querySelectorAll("table:not(.still)").forEach(enliven);
 explainTerms();
 const drawn = element("library") ? drawPlots(JSON.parse(element("data").textContent)) : breath();

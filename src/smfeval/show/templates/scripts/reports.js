@@ -18,7 +18,7 @@ function knobPlot(place, told) {
   const ends = endsOf(told.lines.flatMap((line) => line.precision));
   const draw = () => Plotly.react(place, [
     {
-      type: "scatter", mode: "lines", name: "NEES if honest", x: ends, hoverinfo: "skip",
+      type: "scatter", mode: "lines", name: "NEES if consistent", x: ends, hoverinfo: "skip",
       y: [told.honest, told.honest], line: { color: colour("quiet"), dash: "dash", width: 1 },
     },
     ...told.lines.map((line, n) => marks(line, n, line.nees, {})),
@@ -29,71 +29,40 @@ function knobPlot(place, told) {
     yaxis: axis("median NEES", {
       type: "log", domain: [0.54, 1], ...decades(told.lines, ["nees"]),
     }),
-    yaxis2: axis("mean error (m)", {
-      type: "log", domain: [0, 0.46], ...decades(told.lines, ["error"]),
+    yaxis2: axis("mean error", {
+      type: "log", domain: [0, 0.46], ...decades(told.lines, ["error"], length),
     }),
   }), CONFIG);
   themed(draw);
 }
 
-/** A track in space with its ellipsoids, and its sigma over time; pointing marks the scan in both. */
+/** A track from above in the colour of its sigma, and its sigma over time. */
 async function showPath(told) {
-  const track = unpackedPath(told);
-  const factor = track.covariance ? magnification({ ...track, nees: [] }) : 1;
-  const mark = { scan: 0 };
-  const here = () => ({
-    type: "scatter3d", mode: "markers", ...columnsOf([placeOf(track, mark.scan)]),
-    name: "this scan", marker: { size: 6, color: colour("text") }, hoverinfo: "skip",
-  });
-  const place = element("scene");
-  const draw = () => Plotly.react(place, [
-    pathOf(track, 0, 0, { error: "reported sigma" }),
-    ...(track.covariance ? [ellipsoidsOf(track, factor)] : []), here(),
-  ], layoutOf({
-    uirevision: "same", margin: { l: 0, r: 0, t: 0, b: 0 },
-    legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
-    scene: roomFor(referencePoints(track), AXES.map((name, i) => name + away(track, i)), place),
-  }), CONFIG);
+  const track = unpackedPath(told), looked = { chosen: 0, scan: 0, all: true };
+  const words = { error: "reported sigma", alone: true };
   const pointAt = (instant) => {
-    mark.scan = nearest(track.time, instant);
-    time.moveTo(track.time[mark.scan]);
-    const moved = here();
-    Plotly.restyle(place, { x: [moved.x], y: [moved.y], z: [moved.z] }, [place.data.length - 1]);
+    looked.scan = nearest(track.time, instant);
+    time.moveTo(track.time[looked.scan]);
+    view.moveTo();
   };
   const time = timeAxis(wholeTime([track]), pointAt);
-  themed(draw);
-  place.on("plotly_hover", ({ points }) => points[0].customdata && pointAt(points[0].customdata[0]));
+  const view = topView(element("top-view"), [track], words, looked, pointAt);
   await breath();
-  if (!track.covariance) return;
+  if (!track.most) return;
   const names = { most: "least certain direction", least: "most certain direction" };
   time.add(element("over-time"), (from, to) => ({
     traces: Object.entries(names).map(([name, text], n) =>
       seriesLine(track, name, ["most", "least"], from, to, { name: text, line: lineOf(n) })),
-    yaxis: axis("reported sigma (m)", { type: "log", ...decades([track], ["most", "least"]) }),
+    yaxis: axis("", { type: "log", ...decades([track], ["most", "least"], length) }),
   }));
 }
 
-/** A track by itself as the plots of tracks in space take it: without errors. */
+/** A track by itself as the top view takes it: its sigma in the place of an error. */
 function unpackedPath(told) {
   const track = { ...told, time: unpacked(told.time), position: unpacked(told.position) };
   track.error = new Float32Array(track.position.length);
   track.distance = track.time.map(() => 0);
-  if (!told.covariance) return track;
-  track.covariance = unpacked(told.covariance);
-  track.sigma = track.time.map((_, i) => rootOfTrace(track.covariance.subarray(6 * i, 6 * i + 6)));
-  track.distance = track.sigma;
-  [track.most, track.least] = [unpacked(told.most), unpacked(told.least)];
+  if (!told.most) return track;
+  [track.most, track.least, track.distance] = [unpacked(told.most), unpacked(told.least), unpacked(told.total)];
   return track;
-}
-
-const PATH_RADIUS = Math.sqrt(7.8147); // chi-squared, three axes, 95 %
-
-function ellipsoidsOf(track, factor) {
-  const shapes = evenScans(track).map((scan) => ({
-    root: rootOf(track.covariance, scan), radius: factor * PATH_RADIUS, centre: placeOf(track, scan),
-  }));
-  return {
-    type: "mesh3d", name: ellipsoidName(factor), showlegend: true, hoverinfo: "skip",
-    ...surface(shapes, 16, 8), opacity: 0.45, color: colour("accent"),
-  };
 }

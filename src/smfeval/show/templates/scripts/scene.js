@@ -3,15 +3,10 @@
 const IN_SPACE = 600; // columns: a line in space needs fewer points than one over time
 const ALONG = 24; // ellipsoids along the track
 const VISIBLE = 0.007, SHOWN = 0.015; // of the extent: smaller cannot be seen; brought near to
-const LOST = 0.5; // of the reference's extent: scans with a larger error do not widen the view
-
-// Blue below the honest median, red above; both seen on light and dark ground.
-const NEES_COLOURS = [[0, "#2b6cb0"], [0.5, "#b9bec6"], [0.75, "#e8833a"], [1, "#b3001b"]];
-const NEES_DECADES = 2; // NEES over its honest median, from 0.01 to 100
+const NEES_DECADES = 2; // NEES over its median if consistent, from 0.01 to 100
 
 function scene(place, tracks, words, looked, onPoint) {
-  const factor = tracks.map(magnification), outside = element("out-of-view");
-  let showAll = false;
+  const factor = tracks.map(magnification);
 
   const traces = () => {
     const track = tracks[looked.chosen];
@@ -33,12 +28,9 @@ function scene(place, tracks, words, looked, onPoint) {
     }];
   };
   const view = () => {
-    const shown = together(tracks, looked.chosen, words).map(([track]) => track);
-    const near = shown.map((track) => nearScans(track, showAll));
-    const lost = shown.map((track, n) => [track, inSpace(track).length - near[n].length]);
-    tellLost(outside, lost.filter(([, count]) => count), showAll);
+    const shown = together(tracks, looked.chosen, words);
     return roomFor(
-      shown.flatMap((track, n) => near[n].map((i) => placeOf(track, i)))
+      shown.flatMap(([track]) => nearScans(track, looked.all).map((i) => placeOf(track, i)))
         .concat(referencePoints(tracks[looked.chosen])),
       AXES.map((name, i) => name + away(tracks[0], i)), place,
     );
@@ -47,7 +39,7 @@ function scene(place, tracks, words, looked, onPoint) {
     const drawn = traces(), legend = makeRoom(place, drawn);
     const seen = 1 - legend / (place.clientHeight || 1);
     Plotly.react(place, drawn, layoutOf({
-      uirevision: `${looked.chosen} ${showAll}`,
+      uirevision: `${looked.chosen} ${looked.all}`,
       margin: { l: 0, r: 0, t: 0, b: 0 },
       legend: { orientation: "h", x: 0, y: 1, yanchor: "top", font: { size: 12 } },
       scene: { ...view(), domain: { x: [0, 1], y: [0, seen] } },
@@ -59,7 +51,6 @@ function scene(place, tracks, words, looked, onPoint) {
     const pointed = points[0].customdata;
     if (pointed) onPoint(pointed[0]);
   });
-  outside.querySelector("button").addEventListener("click", () => { showAll = !showAll; draw(); });
   return {
     redraw: draw,
     moveTo() {
@@ -68,34 +59,6 @@ function scene(place, tracks, words, looked, onPoint) {
       Plotly.restyle(place, columns, moving.map((_, i) => first + i));
     },
   };
-}
-
-const placeOf = (track, i) => [...track.position.subarray(3 * i, 3 * i + 3)];
-const referencePlace = (track, i) =>
-  placeOf(track, i).map((value, axis) => value - track.error[3 * i + axis]);
-const referencePoints = (track) => inSpace(track).map((i) => referencePlace(track, i));
-
-/** Scans whose error is small beside the way that the reference takes; or all of them. */
-function nearScans(track, all) {
-  const scans = inSpace(track);
-  const ends = AXES.map((_, axis) => endsOf(scans.map((i) => referencePlace(track, i)[axis])));
-  const extent = Math.max(...ends.map(([low, high]) => high - low));
-  if (all || !(extent > 0)) return scans;
-  return scans.filter((i) => Math.hypot(...track.error.subarray(3 * i, 3 * i + 3)) <= LOST * extent);
-}
-
-function tellLost(place, lost, showAll) {
-  place.hidden = !showAll && !lost.length;
-  place.querySelector("span").textContent = showAll
-    ? "Everything is in view."
-    : `Out of view, because far from the reference: ${lost.map(([{ short }]) => short).join(", ")}.`;
-  place.querySelector("button").textContent = showAll ? "Zoom to the reference" : "Show everything";
-}
-
-/** ' - 456700 (m)': positions far from the world's origin are told from a place near to them. */
-function away(track, i) {
-  const origin = track.origin[i];
-  return origin ? ` ${origin > 0 ? "-" : "+"} ${Math.abs(origin)} (m)` : " (m)";
 }
 
 function pathOf(track, n, chosen, words) {
@@ -146,9 +109,10 @@ function alongOf(track, factor) {
     type: "mesh3d", name: ellipsoidName(factor), showlegend: true, hoverinfo: "skip",
     ...surface(shapes, turns, rings), opacity: 0.6,
     intensity: ratio.flatMap((value) => Array(turns * (rings + 1)).fill(value)),
-    cmin: -NEES_DECADES, cmax: NEES_DECADES, colorscale: NEES_COLOURS,
+    cmin: -NEES_DECADES, cmax: NEES_DECADES, colorscale: RATIO_COLOURS,
     colorbar: {
-      title: { text: "NEES / honest median", side: "right", font: { size: 12 } }, thickness: 10, len: 0.7, x: 1,
+      title: { text: "NEES / its median if consistent", side: "right", font: { size: 12 } },
+      thickness: 10, len: 0.7, x: 1,
       outlinewidth: 0, tickvals: [-2, -1, 0, 1, 2], ticktext: ["0.01", "0.1", "1", "10", "100"],
     },
   };

@@ -1,4 +1,4 @@
-// Tables that sort by a click on the arrow in their heading, and filter by a word.
+// Tables that sort by a click on the arrow in their heading, filter by a word, and fit their box.
 
 const FEWEST_ROWS = { sort: 2, filter: 12 };
 
@@ -65,4 +65,19 @@ function addFilter(table, rows) {
       row.hidden = !words.every((word) => text.includes(word));
     }
   });
+}
+
+/** Stacks the cells of a table, each below its heading, where its box is too narrow for it. */
+function fitTable(table) {
+  const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+  for (const row of table.tBodies[0].rows) {
+    [...row.cells].forEach((cell, n) => { cell.dataset.of = headings[n] ?? ""; });
+  }
+  const box = table.parentElement;
+  let needed = 0; // pixels; known once it was too wide
+  const fit = () => {
+    if (!table.classList.contains("stacked")) needed = table.offsetWidth;
+    table.classList.toggle("stacked", needed > box.clientWidth + 1);
+  };
+  new ResizeObserver(fit).observe(box);
 }

@@ -148,7 +148,7 @@ const layoutOf = (more) => ({
     bgcolor: colour("paper"), bordercolor: colour("line"), font: { color: colour("text") },
   },
   legend: {
-    orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal",
+    orientation: "h", x: 0, y: 1, yref: "container", yanchor: "top", font: { size: 12 }, traceorder: "normal",
   },
   modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("quiet"), activecolor: colour("accent") },
   margin: { l: 10, r: 10, t: 10, b: 10 },

@@ -83,20 +83,27 @@ function rangeOf(change) {
 const STRAY = 30; // times: values this far beyond 99.5 % of a series do not widen the axis
 
 /** Range and ticks of a logarithmic axis: no stray value, and no lost track, flattens the rest. */
-function decades(tracks, names) {
+function decades(tracks, names, write = plainNumber) {
   const series = tracks.flatMap((track) => names.map((name) => track[name] ?? []));
   const ends = series.map(bulkOf).filter(Boolean);
   if (!ends.length) return { exponentformat: "power" };
   const low = Math.min(...ends.map(([least]) => least));
   const tops = ends.map(([, most]) => most).sort((a, b) => a - b);
   const high = Math.min(tops[tops.length - 1], 1e3 * tops[(tops.length - 1) >> 1]);
-  const span = Math.log10(high / low) || 1;
+  const span = Math.log10(high / low) || 1, first = Math.floor(Math.log10(low)) - 1;
+  const step = Math.ceil(span / 5), steps = span < 0.6 ? [1, 1.5, 2, 3, 4, 5, 7] : span < 1.7 ? [1, 2, 5] : [1];
+  const tickvals = Array.from({ length: Math.ceil(span) + 3 }, (_, i) => first + i)
+    .filter((power) => power % step === 0).flatMap((power) => steps.map((each) => each * 10 ** power));
   return {
-    exponentformat: "power",
     range: [Math.log10(low) - 0.06 * span, Math.log10(high) + 0.06 * span],
-    ...(span < 0.6 ? { nticks: 4 } : { dtick: span > 1.7 ? Math.ceil(span / 5) : "D2" }),
+    tickvals, ticktext: tickvals.map(write),
   };
 }
+
+/** '0.02', '1,000'; powers of ten beyond that. */
+const plainNumber = (value) => (value >= 1e-3 && value < 1e6
+  ? Number(value.toPrecision(2)).toLocaleString("en", { maximumFractionDigits: 4 })
+  : `10<sup>${Math.round(Math.log10(value))}</sup>`);
 
 /** Least and largest positive value of a series, without values that stray from the rest. */
 function bulkOf(values) {

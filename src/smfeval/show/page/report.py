@@ -1,0 +1,82 @@
+"""Pages of reports: `calibrate`, `nis` and `watch` as the terminal tells them, a fold a part."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from smfeval.calibration import Calibration
+from smfeval.online.innovations import InnovationReport
+from smfeval.show import calibration as of_calibration
+from smfeval.show import nis as of_innovations
+from smfeval.show import watch as of_watch
+from smfeval.show.page.document import Card, document, sentence
+from smfeval.show.report import Report, ReportSection
+
+
+def calibration_page(calibration: Calibration, *, command: str) -> str:
+    """The page of `smfeval calibrate`: what to publish, and its proof on other tracks."""
+    doubts = tuple(f"{name}: {text}" for name, text in calibration.doubts)
+    helps = calibration.is_recommended
+    return report_page(
+        of_calibration.report(calibration, verbose=True),
+        question="Which covariance should be published?",
+        title=", ".join(calibration.correction.learnt.tracks),
+        label="correct it" if helps else "as it is",
+        look="consistent" if helps else "cannot tell",
+        sections=("Learnt from what, and proved how?", "What does it do on each other track?"),
+        warnings=doubts,
+        command=command,
+    )
+
+
+def nis_page(judged: InnovationReport, *, command: str) -> str:
+    """The page of `smfeval nis`: which sensors refute the filter."""
+    return report_page(
+        of_innovations.report(judged, verbose=True),
+        question="Do a filter's innovations match their covariance? No reference is used.",
+        title=judged.name,
+        label=judged.label,
+        look="overconfident" if judged.label == "refuted" else judged.label,
+        sections=("Which sensors, by how much, and where to look?",),
+        command=command,
+    )
+
+
+def watch_page(kind: str, status: dict[str, Any], *, command: str) -> str:
+    """The page of where a watch stands: `kind` is "status", "alarm" or "end"."""
+    return report_page(
+        of_watch.report(kind, status),
+        question="Is a running estimator overconfident?",
+        title=" and ".join(status["names"]),
+        label={"alarm": "alarm"}.get(kind, "no alarm"),
+        look="overconfident" if kind == "alarm" else "cannot tell",
+        sections=("What was watched, and how much evidence is there?",),
+        command=command,
+    )
+
+
+def report_page(
+    report: Report,
+    *,
+    question: str,
+    title: str,
+    label: str,
+    look: str,
+    sections: Sequence[str],
+    command: str,
+    warnings: tuple[str, ...] = (),
+) -> str:
+    """A report as a page: its first title is the verdict; `sections` are the titles below it."""
+    titled = [
+        replace(each, title=name) for each, name in zip(report.sections, sections, strict=True)
+    ]
+    return document(
+        "report.html",
+        title=title,
+        command=command,
+        data={},
+        question=question,
+        heading=title,
+        verdict=Card(label, sentence(report.sections[0].title), warnings=warnings, look=look),
+        sections=list[ReportSection](titled),
+    )
