@@ -15,9 +15,10 @@ import numpy as np
 from smfeval import evaluation
 from smfeval.align.body import move_to_body
 from smfeval.associate import Pairs, nearest_pairs
+from smfeval.associate.origin import share_origin
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options
-from smfeval.io import extrinsic_in_bags, files_to_read, is_geodetic, read
+from smfeval.io import extrinsic_in_bags, files_to_read, read
 from smfeval.io.atomic import writing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
@@ -217,7 +218,7 @@ def calibrate(
             if str(reference) not in truths:
                 truths[str(reference)] = read(reference, **given.reference)
             truth = truths[str(reference)]
-        belief = read_beside(estimate, truth, given.reading)
+        truth, belief = share_origin(truth, _track(estimate, given.reading))
         named = belief if estimator is None else belief.with_about(algorithm=estimator)
         tracks.append((named, truth))
 
@@ -316,16 +317,6 @@ def examine(source: Source, **reading: Any) -> one_track.Examination:
     return one_track.examine(_track(source, reading))
 
 
-def read_beside(source: Source, reference: AnyTrack, reading: Mapping[str, Any]) -> AnyTrack:
-    """The estimate, read as it is to be compared with a reference: GNSS about its origin."""
-    if isinstance(source, Beliefs):
-        return source
-    shared, options = dict(reference.about.extra).get("ENU_ORIGIN"), dict(reading)
-    if shared and "origin" not in options and is_geodetic(source, **options):
-        options["origin"] = shared
-    return read(source, **options)
-
-
 def _read_against(
     estimates: Sequence[Source],
     reference: Source,
@@ -338,7 +329,7 @@ def _read_against(
     An extrinsic that is given comes first: then nothing is looked for in the sources.
     """
     truth = _track(reference, given.reference)
-    beliefs = [read_beside(each, truth, given.reading) for each in estimates]
+    beliefs = [_track(each, given.reading) for each in estimates]
     if correction is not None:
         from smfeval.io.documents import correct_track  # noqa: PLC0415  only where asked for
 

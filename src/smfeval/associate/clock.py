@@ -26,6 +26,7 @@ from smfeval.associate import (
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, curve_pair
 from smfeval.associate.clock_rates import REACH_S, correlate, excerpts
+from smfeval.associate.origin import share_origin
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
@@ -241,6 +242,7 @@ def find_offset(
 
     Raises a `PairingError` where the motion says nothing about the clock.
     """
+    reference, estimate = share_origin(reference, estimate)
     poses = check_reference(estimate, reference)
     placed = to_common_body(estimate, reference, options.extrinsic)
     kind = choose_alignment(placed, options.alignment)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from smfeval.align.body import move_to_body
+from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.cli.flags import given_files, read_keywords
 from smfeval.cli.outputs import check_outputs, show_result
 from smfeval.cli.progress import progress
@@ -90,6 +91,7 @@ def _summarise_conversion(
 def _lost_words(about: About, entry: Format) -> list[str]:
     """What the track declares of itself and a format without a header cannot say."""
     declared = {"body": about.body, "gauge": about.gauge}
+    declared["origin"] = dict(about.extra).get(ORIGIN_KEY)
     if entry.name != "bag":  # whose messages name the world
         declared["world"] = about.world
     lost = [f"{word} {value}" for word, value in declared.items() if value is not None]

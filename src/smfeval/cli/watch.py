@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.associate.origin import share_origin
 from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs
 from smfeval.errors import FormatError, OptionError, SmfevalError
@@ -32,6 +33,7 @@ from smfeval.track import GaussianTrack, Track
 
 STATE = "smfeval.watch.state/1"
 STATE_BYTES = 4_000_000
+OF_HEADER = ("kind", "gauge", "origin", "declared", "order")  # what a restart knows of a stream
 MOST_WAITING = 50_000  # scans of one stream that wait for the other
 POLL_S = 0.05  # between looks at files that have not grown
 
@@ -180,15 +182,15 @@ class Waiting:
             "line": line,
             "last_stamp": stream.last_stamp if stream.lines.is_standard_input else None,
             "dropped": stream.dropped,
-        } | {name: getattr(stream, name) for name in ("kind", "gauge", "declared", "order")}
+        } | {name: getattr(stream, name) for name in OF_HEADER}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on at that line."""
         stream = self.stream
         if not stream.lines.is_standard_input:
             stream.lines.offset, stream.lines.line = state["offset"], state["line"]
-        for name in ("kind", "gauge", "declared", "order", "dropped", "last_stamp"):
-            setattr(stream, name, state[name])
+        for name in (*OF_HEADER, "dropped", "last_stamp"):
+            setattr(stream, name, state.get(name))
 
 
 def _joined(first: Track, second: Track) -> Track:
@@ -227,6 +229,7 @@ class BeliefWatcher:
         if first is None or second is None:
             return
         self._check(first, second)
+        second, first = share_origin(second, first)
         self.watch, done, unneeded = self.watch.advance(first, second, ended=ended)
         self.first.drop(done)
         self.second.drop(min(unneeded, len(second) - 1))

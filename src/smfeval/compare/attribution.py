@@ -29,6 +29,7 @@ from smfeval.align.fit import Alignment, fit_alignment
 from smfeval.align.projection import fit_weights
 from smfeval.associate import nearest_pairs
 from smfeval.associate.moved import move
+from smfeval.associate.origin import share_origin
 from smfeval.compare.difference import (
     aligned_claim,
     fitted_freedoms,
@@ -112,7 +113,7 @@ def attribute(
 
     `pairs` are those of all tracks, in the order of `itertools.combinations`.
     """
-    options = options or Options()
+    options, tracks = options or Options(), share_origin(*tracks)
     both = list(combinations(range(len(tracks)), 2))
     if pairs is None and len(tracks) >= FEWEST:
         pairs = [compare_pair(tracks[i], tracks[j], options=options, sweeps=False) for i, j in both]
@@ -453,6 +454,7 @@ def compare_all(
         raise OptionError("a pair needs two tracks")
     if len(tracks) > 2 and options.offset_s:
         raise OptionError("an offset of the clock says nothing about more than two tracks")
+    tracks = share_origin(*tracks)
     both = list(combinations(tracks, 2))
     pairs = []
     for done, (a, b) in enumerate(both, start=1):

@@ -14,6 +14,7 @@ import numpy as np
 from smfeval.align.fit import Alignment, fit_se3
 from smfeval.align.nuisance import Nuisance, body_motion
 from smfeval.associate import Pairs
+from smfeval.associate.origin import share_origin
 from smfeval.compare.difference import Difference, align_pair, joints_of
 from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
@@ -140,6 +141,8 @@ def compare_pair(
     used only to check that errors are not opposed. `sweeps` compares other gauges and clocks too.
     """
     options = replace(options or Options(), rules=RULES, reference_covariance=True)
+    a, b, *truth = share_origin(a, b, *([] if reference is None else [reference]))
+    reference = truth[0] if truth else None
     met = match_beliefs(a, b, options, reference)
     joints = joints_of((a, b), (met.a, met.b), options)
     difference = align_pair(met.a, met.b, met.kind, joints, options)

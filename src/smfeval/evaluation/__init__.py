@@ -17,6 +17,7 @@ from smfeval.associate import (
     pair_scans,
     with_shared_error,
 )
+from smfeval.associate.origin import share_origin
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_space
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
@@ -63,6 +64,7 @@ def evaluate(
     `pairs` may be given to score on chosen scans, such as those common to several estimates, with
     `notes` to say so.
     """
+    reference, estimate = share_origin(reference, estimate)
     reference = check_reference(estimate, reference)
     tracks = align_tracks(estimate, reference, options or Options(), pairs)
     options, left, claim = tracks.options, tracks.left, tracks.claim()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval.associate.origin import ORIGIN_KEY, is_place, origin_text
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
@@ -19,7 +20,6 @@ from smfeval.maths.se3 import sandwich
 from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Track
 
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
-ORIGIN_KEY = "ENU_ORIGIN"  # header key of the local frame's origin
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def local_from_llh(llh: Floats, covariance: Floats, options: ReadOptions) -> Loc
     origin, note = _origin(options, llh)
     turn = geodesy.enu_axes(origin) @ geodesy.enu_axes(llh).swapaxes(-1, -2)
     position = geodesy.enu_from_ecef(geodesy.ecef_from_llh(llh), origin)
-    return LocalPositions(position, sandwich(turn, covariance), note, _origin_text(origin))
+    return LocalPositions(position, sandwich(turn, covariance), note, origin_text(origin))
 
 
 def local_from_ecef(ecef: Floats, covariance: Floats, options: ReadOptions) -> LocalPositions:
@@ -63,7 +63,7 @@ def local_from_ecef(ecef: Floats, covariance: Floats, options: ReadOptions) -> L
     origin, note = _origin(options, geodesy.llh_from_ecef(ecef))
     turned = sandwich(geodesy.enu_axes(origin), covariance)
     position = geodesy.enu_from_ecef(ecef, origin)
-    return LocalPositions(position, turned, note, _origin_text(origin))
+    return LocalPositions(position, turned, note, origin_text(origin))
 
 
 def _origin(options: ReadOptions, llh: Floats) -> tuple[Floats, str]:
@@ -74,16 +74,8 @@ def _origin(options: ReadOptions, llh: Floats) -> tuple[Floats, str]:
         origin = np.array(options.origin, dtype=np.float64)
         refuse_nowhere(origin)
     place = f"{origin[0]:.9f} {origin[1]:.9f} {origin[2]:.4f} (latitude, longitude, height)"
-    if options.origin is not None:
-        return origin, f"east-north-up axes about the given origin {place}"
-    return origin, (
-        f"east-north-up axes about the first fix {place}; "
-        "another file is in this frame only if it is read with this origin"
-    )
-
-
-def _origin_text(origin: Floats) -> str:
-    return ",".join(repr(float(value)) for value in np.ravel(origin))
+    which = "first fix" if options.origin is None else "given origin"
+    return origin, f"east-north-up axes about the {which} {place}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +106,7 @@ def is_of_fixes(track: AnyTrack) -> bool:
 
 def refuse_nowhere(origin: Floats) -> None:
     """Raise on numbers that are no latitude, longitude and height."""
-    sound = origin.shape == (3,) and np.isfinite(origin).all()
-    if not sound or abs(origin[0]) > 90 or abs(origin[1]) > 360:
+    if not is_place(origin):
         raise OptionError(
             f"origin {tuple(origin.tolist())} is no place on Earth; "
             "latitude and longitude in degrees and height in metres are needed"

@@ -21,9 +21,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from smfeval import words
+from smfeval.associate.origin import origin_of
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, writing
-from smfeval.io.geodetic import ORIGIN_KEY, refuse_nowhere
+from smfeval.io.geodetic import refuse_nowhere
 from smfeval.io.options import WriteOptions
 from smfeval.io.progress import report
 from smfeval.maths import geodesy
@@ -105,13 +106,9 @@ def geodetic_track(
     That is the one that is given, or else the one that the track carries.
     """
     belief = track.moments if isinstance(track, ParticleTrack) else track
-    own = dict(track.about.extra).get(ORIGIN_KEY)
-    if origin is None and own is None:
+    place = origin_of(track) if origin is None else np.array(origin, dtype=np.float64)
+    if place is None:
         raise OptionError(f"{path}: the track does not say where on Earth it is", remedy="origin")
-    try:
-        place = np.array(origin or [float(word) for word in str(own).split(",")], dtype=np.float64)
-    except ValueError as error:
-        raise OptionError(f"{ORIGIN_KEY} {own!r} in the header is no place on Earth") from error
     refuse_nowhere(place)
     llh = geodesy.llh_from_ecef(geodesy.ecef_from_enu(belief.position, place))
     llh = _unwrapped(llh, llh[:1, 1])

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
@@ -118,6 +119,7 @@ class BeliefStream:
     convention: str | None = None
     kind: str | None = None  # "square", "poses", "json", "ros"
     gauge: str | None = None  # that the header declares
+    origin: str | None = None  # of its axes, on Earth
     bad_rows: Any = "refuse"
     dropped: int = 0
     last_stamp: int | None = None
@@ -161,6 +163,7 @@ class BeliefStream:
             if header.representation == "ensemble_se3":
                 raise FormatError(f"{self.lines.name}: particles cannot be watched; Gaussians can")
             self.gauge = header.about().gauge
+            self.origin = header.fields.get(ORIGIN_KEY)
             self.declared, order = header.convention
             self.order = order or "translation-first"
             self.kind = "square" if header.representation == "gaussian_se3" else "poses"
@@ -189,7 +192,10 @@ class BeliefStream:
         stamp, line = stamp[fresh], line[fresh]
         position, rotation = position[fresh], rotation[fresh]
         more: dict[str, Any] = {
-            "about": About(gauge=self.gauge),  # type: ignore[arg-type]  # as the header has it
+            "about": About(
+                gauge=self.gauge,  # type: ignore[arg-type]  # as the header has it
+                extra=((ORIGIN_KEY, self.origin),) if self.origin else (),
+            ),
             "provenance": Provenance(place, str(self.kind)),
             "intake": Intake(self.bad_rows, where=lambda row: f"{place}:{line[row]}"),
         }

@@ -16,7 +16,7 @@ from smfeval.align.quantities import Extent
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import files_to_read, is_geodetic, read, split_source
+from smfeval.io import files_to_read, read, split_source
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.remote import file_name, local_path, shown
@@ -227,7 +227,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
     nothing = task.empty_result(key)
     try:
         reference = _read_cached(task.reference)
-        estimate = _read_with_origin(task.estimate, reference)
+        estimate = read(task.estimate.source, **dict(task.estimate.reading))
         asked = (*metrics(), *task.options.chosen_rules)
         horizon = common_horizon(reference)
         options = replace(task.options, relative_horizon=horizon, numbers=asked)
@@ -310,7 +310,7 @@ def evaluate_pair(task: PairTask, key: str = "") -> PairResult:
     nothing = task.empty_result(key)
     try:
         first = _read_cached(task.first)
-        second = _read_with_origin(task.second, first)
+        second = read(task.second.source, **dict(task.second.reading))
         named = ((task.a, first), (task.b, second))
         bare = tuple(name for name, t in named if not isinstance(t, GaussianTrack | ParticleTrack))
         if bare:
@@ -408,15 +408,6 @@ def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
     ]
     empty = pl.lit(None, dtype=pl.Float64)
     return frame.select(name if name in frame.columns else empty.alias(name) for name in names)
-
-
-def _read_with_origin(given: Input, other: AnyTrack) -> AnyTrack:
-    """Read a track; a GNSS solution about the origin of the other, as `smfeval score` does."""
-    options = dict(given.reading)
-    origin = dict(other.about.extra).get("ENU_ORIGIN")
-    if origin and "origin" not in options and is_geodetic(given.source, **options):
-        options["origin"] = origin
-    return read(given.source, **options)
 
 
 def _read_cached(given: Input) -> AnyTrack:

@@ -204,6 +204,8 @@ TWO_TRACKS: dict[str, Text] = {
     "mirrored?",
     "extrinsic": _extrinsic,
     "lever-arm": "a lever arm of {lever_m:length} explains the errors: an extrinsic?",
+    "origin": "{who} names the place on Earth of its zero, {other} does not: are both in one "
+    "frame?",
     "lost": _lost,
     "unmatched": (
         "{outside:share} of the scans are outside the time of the reference, and not scored",

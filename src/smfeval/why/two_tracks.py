@@ -19,6 +19,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment, fit_sim3
 from smfeval.associate import Pairs
+from smfeval.associate.origin import origin_of
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
@@ -437,11 +438,21 @@ def _unmatched(tracks: MatchedTracks) -> Why | None:
     return Why("unmatched", {"unmatched": share}, options)
 
 
+def _one_origin(matched: MatchedTracks) -> Why | None:
+    """One names the place on Earth of its zero, the other none, and no alignment is fitted."""
+    named = [origin_of(track) is not None for track in (matched.estimate, matched.reference)]
+    if matched.alignment.kind != "none" or named[0] == named[1]:
+        return None
+    who, other = matched.subjects if named[0] else matched.subjects[::-1]
+    return Why("origin", {"who": who, "other": other})
+
+
 RELATIONS: tuple[Callable[[MatchedTracks], Why | None], ...] = (
     _scale,
     _written_otherwise,
     _upside_down,
     _other_body,
+    _one_origin,
     _lost,
     _unmatched,
 )
