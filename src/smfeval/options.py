@@ -253,6 +253,13 @@ class Options:
         group=SCORING,
         metavar="N|Ns|Nm",
     )
+    kitti: bool = option(
+        False,
+        SWITCH,
+        "relative pose error by KITTI's rule: t_rel and r_rel over 100 to 800 m",
+        at=SCORES,
+        group=SCORING,
+    )
     intervals: "Intervals" = parts(
         lambda: import_module("smfeval.summarise.number").Intervals(),
         method=Option(

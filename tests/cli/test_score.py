@@ -311,6 +311,18 @@ def test_per_scan_scores_are_a_table(walked, capsys, tmp_path):
     assert run(capsys, *words, "--force").code == 0
 
 
+def test_several_estimates_have_a_file_for_evo_each(walked, capsys, tmp_path):
+    from evo.tools import file_interface  # noqa: PLC0415
+
+    words = ("score", "bold.square", "honest.square", "--ref", "truth.tum", "--save", "out.zip")
+    assert run(capsys, *words).code == 0
+    found = [file_interface.load_res_file(f"out_{name}.zip") for name in ("bold", "honest")]
+    assert [Path(each.info["est_name"]).stem for each in found] == ["bold", "honest"]
+    assert Path("out_bold.nees.zip").exists()
+    assert not Path("out.zip").exists()
+    assert "--force overwrites it" in refused(capsys, *words)
+
+
 def test_evo_opens_the_results(walked, capsys, tmp_path):
     from evo.tools import file_interface  # noqa: PLC0415
 

@@ -81,3 +81,9 @@ def test_bash_completes_flags(tmp_path, capsys):
         ["bash", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["--why"]
+
+
+def test_latex_is_a_tabular(here, capsys):
+    shown = run(capsys, "table", "bold.json", "good.json", "--format", "latex").out
+    assert "\\begin{tabular}" in shown
+    assert "\\end{tabular}" in shown

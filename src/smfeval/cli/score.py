@@ -71,8 +71,6 @@ def _refuse_contradictions(chosen: argparse.Namespace) -> None:
         raise OptionError("--telemetry means nothing without --calibration")
     if chosen.telemetry is not None and len(chosen.estimates) > 1:
         raise OptionError("--telemetry is of one estimate; score them one at a time")
-    if outputs_of(chosen, "evo") and len(chosen.estimates) > 1:
-        raise OptionError("a .zip for evo is of one estimate; score them one at a time")
 
 
 def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Options:
@@ -106,7 +104,8 @@ def _second_files(chosen: argparse.Namespace) -> list[Path]:
         return []
     from smfeval.io.results import evo_files  # noqa: PLC0415  only where asked for
 
-    return [file for path in evo for file in evo_files(path) if file != path]
+    every = [file for path in evo for file in evo_files(path, chosen.estimates)]
+    return [file for file in every if file not in evo]
 
 
 def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
@@ -118,7 +117,7 @@ def _save(evaluations: list[Evaluation], chosen: argparse.Namespace) -> None:
     for path in outputs_of(chosen, "evo"):
         from smfeval.io.results import write_evo_results  # noqa: PLC0415
 
-        write_evo_results(evaluations[0], path)
+        write_evo_results(evaluations, path)
     if not outputs_of(chosen, *VIEWERS):
         return
     from smfeval.show import viewers  # noqa: PLC0415  only where asked for

@@ -11,11 +11,12 @@ from smfeval.show.render import json_text
 from smfeval.show.report import ReportSection
 from smfeval.show.results_table import (
     ResultTable,
-    markdown,
     shown_table,
     table_of,
     table_text,
 )
+
+ENDINGS = {"markdown": ".md", "latex": ".tex", "csv": ".csv"}
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -47,9 +48,9 @@ def _print(table: ResultTable, names: list[str] | None, chosen: argparse.Namespa
         print(json_text(results_table.document(table)), end="")
     elif chosen.quiet:
         print(results_table.verdicts(table), end="")
-    elif chosen.format == "csv":
-        print(results_table.table_frame(table).write_csv(), end="")
+    elif chosen.format == "text":
+        print(
+            ReportSection(table=shown_table(table, names, verbose=chosen.verbose), indent=0), end=""
+        )
     else:
-        shown = shown_table(table, names, verbose=chosen.verbose)
-        as_text = ReportSection(table=shown, indent=0)
-        print(markdown(shown) if chosen.format == "markdown" else as_text, end="")
+        print(table_text(table, ENDINGS[chosen.format], names, verbose=chosen.verbose), end="")

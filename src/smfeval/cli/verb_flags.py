@@ -234,7 +234,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--sort", "COLUMN", "by this column, the smallest first"),
         choice(
             "--format",
-            ("text", "markdown", "csv"),
+            ("text", "markdown", "latex", "csv"),
             "csv has all columns (default text)",
             default="text",
         ),

@@ -95,7 +95,11 @@ def evaluate(
         rotation=None if rotation is None else conclude(rotation),
         pose=None if pose is None else conclude(pose),
         relative=relative_errors(
-            position.estimate, position.reference, options.horizons, options.intervals
+            position.estimate,
+            position.reference,
+            options.horizons,
+            options.intervals,
+            kitti=options.kitti,
         ),
         claim=claim,
         relative_motion=motion,

@@ -3,12 +3,14 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing
 from smfeval.maths.arrays import Floats
@@ -58,21 +60,26 @@ def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
 EVO_METRICS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}
 
 
-def evo_files(path: Path) -> list[Path]:
-    """The files that may be made: for the APE and for the NEES."""
-    return [path, path.with_suffix(".nees.zip")]
+def evo_files(path: Path, names: Sequence[str]) -> list[Path]:
+    """The files that may be made: of the APE and of the NEES; of several estimates, NAME_STEM."""
+    stems = [path.stem]
+    if len(names) > 1:
+        stems = [f"{path.stem}_{short}" for short in words.names([str(name) for name in names])]
+    plain = [path.with_name(f"{stem.replace('/', '_')}.zip") for stem in stems]
+    return [file for each in plain for file in (each, each.with_suffix(".nees.zip"))]
 
 
-def write_evo_results(evaluation: Evaluation, path: Path) -> tuple[Path, ...]:
-    """Write the APE to `path`, and the NEES, if there is one, beside it as `NAME.nees.zip`."""
-    targets = dict(zip(EVO_METRICS, evo_files(path), strict=True))
-    written = [
-        (rule, target) for rule, target in targets.items() if rule in evaluation.position.series
-    ]
-    for rule, target in written:
-        with replacing(target) as temporary:
-            _write_evo_result(evaluation, rule, temporary)
-    return tuple(target for _, target in written)
+def write_evo_results(evaluations: Sequence[Evaluation], path: Path) -> tuple[Path, ...]:
+    """Write the APE of each estimate, and the NEES, if there is one, beside it (`evo_files`)."""
+    names = [each.estimate.provenance.name for each in evaluations]
+    wanted = [(each, rule) for each in evaluations for rule in EVO_METRICS]
+    written = []
+    for (evaluation, rule), target in zip(wanted, evo_files(path, names), strict=True):
+        if rule in evaluation.position.series:
+            with replacing(target) as temporary:
+                _write_evo_result(evaluation, rule, temporary)
+            written.append(target)
+    return tuple(written)
 
 
 def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:

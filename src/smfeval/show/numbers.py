@@ -24,13 +24,17 @@ from smfeval.show.report import (
 )
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NumberRow, rows_of
-from smfeval.summarise.relative import RPE_UNITS
 from smfeval.summarise.windows import WindowRow
 from smfeval.track import ParticleTrack
 
 RPE_TITLES = {
     "translation_rmse_m": "RMSE",
     "translation_mean_m": "mean",
+    "translation_median_m": "median",
+    "translation_std_m": "std",
+    "translation_min_m": "least",
+    "translation_max_m": "largest",
+    "translation_sse_m2": "SSE",
     "percent": "% of path",
     "rotation_mean_deg": "mean angle",
     "deg_per_m": "deg/m",
@@ -194,19 +198,20 @@ def _relative_scores(evaluation: Evaluation) -> Table:
 
 
 def _relative_errors(evaluation: Evaluation) -> Table:
-    """Relative pose error by horizon."""
-    names = [n for n in RPE_UNITS if any(n in each.numbers for each in evaluation.relative)]
-    rows = (
-        (
-            Cell(each.horizon),
-            *(number_cell(each.numbers.get(name)) for name in names),
-            Cell(words.count(each.pairs), each.pairs),
-            Cell(words.count(each.dropped), each.dropped),
-        )
-        for each in evaluation.relative
-    )
-    titles = (RPE_TITLES.get(name, name) for name in names)
-    return Table(("over", *titles, "pairs", "too long"), tuple(rows))
+    """Relative pose error, a column for each horizon."""
+    every = evaluation.relative
+    names = [name for name in RPE_TITLES if any(name in each.numbers for each in every)]
+    rows = [
+        (Cell(RPE_TITLES[name]), *(number_cell(each.numbers.get(name)) for each in every))
+        for name in names
+    ]
+    if every:
+        counts = (("pairs", "pairs"), ("too long", "dropped"))
+        rows += [
+            (Cell(title), *(Cell(words.count(getattr(each, name))) for each in every))
+            for title, name in counts
+        ]
+    return Table(("over", *(each.horizon for each in every)), tuple(rows))
 
 
 def _path(evaluation: Evaluation) -> Table:

@@ -333,9 +333,11 @@ def markdown(table: Table) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
-def table_text(table: ResultTable, ending: str, names: Sequence[str] | None = None) -> str:
+def table_text(
+    table: ResultTable, ending: str, names: Sequence[str] | None = None, *, verbose: bool = False
+) -> str:
     """The table as the ending of a file says: .csv has all columns, .tex and .md those shown."""
     if ending == ".csv":
         return table_frame(table).write_csv()
-    shown = shown_table(table, names)
+    shown = shown_table(table, names, verbose=verbose)
     return render_latex("table.tex", table=shown) if ending == ".tex" else markdown(shown)

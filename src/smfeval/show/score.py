@@ -43,6 +43,7 @@ from smfeval.show.report import (
 from smfeval.summarise.inflation import scaled_log_score
 from smfeval.summarise.numbers import NUMBERS, NumberRow
 from smfeval.summarise.quantities import NOMINAL
+from smfeval.summarise.relative import KITTI, RelativeError
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:
@@ -133,11 +134,9 @@ def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
         Row("scores", _scores_text(evaluation)),
         *_rotation_rows(evaluation),
     ]
-    horizons = [
-        f"{words.length(error.numbers['translation_rmse_m'].value)} over {error.horizon}"
-        for error in evaluation.relative
-    ]
-    rows += [Row("relative", f"RMSE {', '.join(horizons)}")] if horizons else []
+    rows += [Row("relative", ", ".join(map(_relative_text, evaluation.relative)))] * bool(
+        evaluation.relative
+    )
     rows += [Row("setup", _setup_text(evaluation)), *doubt_rows(evaluation)]
     return [*rows, Row("next", " | ".join(next_steps(evaluation, why=why)))]
 
@@ -199,6 +198,16 @@ def _rotation_rows(evaluation: Evaluation) -> list[Row]:
     if pose is not None and pose.verdict is not None and pose.verdict.label not in labels:
         text += f"; pose {pose.verdict.label}{_k_text(pose)}"
     return [Row("rotation", text)]
+
+
+def _relative_text(error: RelativeError) -> str:
+    """'RMSE 2.1 cm over 10s'; by KITTI's rule t_rel and r_rel."""
+    if error.horizon != KITTI:
+        return f"RMSE {words.length(error.translation_rmse_m)} over {error.horizon}"
+    percent, per_m = error.get("percent"), error.get("deg_per_m")
+    turn = "" if per_m is None else f", r_rel {words.number(100 * per_m)} deg/100 m"
+    count = words.count(error.pairs, "segment")
+    return f"{KITTI}: t_rel {words.number(percent or 0.0)} %{turn} ({count})"
 
 
 def _k_text(scored: SpaceScores) -> str:

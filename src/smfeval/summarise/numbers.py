@@ -11,7 +11,10 @@ from functools import partial
 from math import inf, log
 from typing import Literal
 
+import numpy as np
+
 from smfeval import words
+from smfeval.maths.arrays import Floats
 from smfeval.score import RULES, Rule
 from smfeval.score.residuals import SpaceName
 from smfeval.summarise.inflation import median_chi_squared
@@ -236,9 +239,23 @@ def _error_row(name: str, title: str, unit: str, compute: Compute, *, metric: bo
     )
 
 
+def _ape_row(name: str, title: str, unit: str, statistic: Callable[[Floats], float]) -> NumberRow:
+    """A statistic of the position errors as evo has them, without an interval."""
+
+    def compute(sample: Sample) -> Number:
+        return Number(float(statistic(sample.series["ape"])), unit)
+
+    return replace(_error_row(name, title, unit, compute, metric=False), on_page=False)
+
+
 _ERRORS = (
     _error_row("mae", "MAE", "m", lambda sample: sample.means["ape"], metric=True),
     _error_row("rmse", "RMSE", "m", compute_rmse, metric=True),
+    _ape_row("ape_median", "median error", "m", np.median),
+    _ape_row("ape_std", "std of the error", "m", np.std),
+    _ape_row("ape_min", "least error", "m", np.min),
+    _ape_row("ape_max", "largest error", "m", np.max),
+    _ape_row("ape_sse", "SSE", "m^2", lambda ape: float(ape @ ape)),
 )
 _DERIVED = (
     replace(

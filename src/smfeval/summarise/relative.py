@@ -18,7 +18,7 @@ from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.summarise.number import Intervals, Number, finite_or_none
-from smfeval.summarise.windows import TOLERANCE
+from smfeval.summarise.windows import TOLERANCE, path_length
 from smfeval.track import AnyTrack, Track
 
 
@@ -79,13 +79,26 @@ RPE_UNITS = {
     "rotation_mean_deg": "deg",
     "percent": "1",
     "deg_per_m": "1",
+    "translation_median_m": "m",
+    "translation_std_m": "m",
+    "translation_min_m": "m",
+    "translation_max_m": "m",
+    "translation_sse_m2": "m^2",
 }
+KITTI = "KITTI 100-800m"
+KITTI_LENGTHS_M = (100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0)
+KITTI_STEP = 10  # scans between the starts of segments
 
 
 def relative_errors(
-    estimate: AnyTrack, reference: Track, horizons: Sequence[Extent], intervals: Intervals
+    estimate: AnyTrack,
+    reference: Track,
+    horizons: Sequence[Extent],
+    intervals: Intervals,
+    *,
+    kitti: bool = False,
 ) -> tuple[RelativeError, ...]:
-    """RPE of matched tracks in one world over every horizon.
+    """RPE of matched tracks in one world over every horizon, and by KITTI's rule.
 
     Pairs that overlap share errors: intervals are those of a dependent series.
     """
@@ -104,21 +117,59 @@ def relative_errors(
             raise OptionError(
                 f"no two scans are {horizon} apart; the track has {words.number(progress[-1])}"
             )
-        translation, rotation = relative_error(ours, theirs, (i, j), oriented=oriented)
-        series = {"translation_rmse_m": translation, "translation_mean_m": translation}
-        if rotation is not None:
-            series["rotation_mean_deg"] = np.degrees(rotation)
-        if horizon.unit == "m":
-            travelled_m = progress[j] - progress[i]
-            series["percent"] = 100 * translation / travelled_m
-            if rotation is not None:
-                series["deg_per_m"] = np.degrees(rotation) / travelled_m
-        numbers = {
-            name: intervals.of(values, "rmse" if "rmse" in name else "mean", RPE_UNITS[name])
-            for name, values in series.items()
-        }
+        off = relative_error(ours, theirs, (i, j), oriented=oriented)
+        travelled_m = progress[j] - progress[i] if horizon.unit == "m" else None
+        numbers = _rpe_numbers(*off, travelled_m, intervals)
         found.append(RelativeError(str(horizon), len(i), dropped, numbers))
-    return tuple(found)
+    return (*found, kitti_error(estimate, reference)) if kitti else tuple(found)
+
+
+def kitti_error(estimate: AnyTrack, reference: Track) -> RelativeError:
+    """t_rel (`percent`) and r_rel (`deg_per_m`) by the rule of KITTI's devkit.
+
+    From every tenth scan on, segments of 100, 200, ... 800 m of the reference's path; the errors
+    over the length that was asked for, averaged over all segments. They overlap: no intervals.
+    """
+    oriented = estimate.about.oriented and reference.about.oriented
+    ours, theirs = ((track.position, track.rotation) for track in (estimate, reference))
+    path_m = path_length(reference.position)
+    start = np.arange(0, len(path_m), KITTI_STEP)
+    segments = []
+    for length in KITTI_LENGTHS_M:
+        end = np.searchsorted(path_m, path_m[start] + length, side="right")
+        inside = end < len(path_m)
+        segments.append((start[inside], end[inside], np.full(inside.sum(), length)))
+    i, j, length_m = (np.concatenate(each) for each in zip(*segments, strict=True))
+    if len(i) == 0:
+        path = words.length(float(path_m[-1]))
+        raise OptionError(f"KITTI's segments are 100 to 800 m long; the path has {path}")
+    off = relative_error(ours, theirs, (i, j), oriented=oriented)
+    return RelativeError(KITTI, len(i), 0, _rpe_numbers(*off, length_m, Intervals(None)))
+
+
+def _rpe_numbers(
+    translation: Floats, rotation: Floats | None, travelled_m: Floats | None, intervals: Intervals
+) -> dict[str, Number]:
+    """The numbers of RPE_UNITS that exist; means and RMSE with intervals."""
+    series = {"translation_rmse_m": translation, "translation_mean_m": translation}
+    if rotation is not None:
+        series["rotation_mean_deg"] = np.degrees(rotation)
+    if travelled_m is not None:
+        series["percent"] = 100 * translation / travelled_m
+    if travelled_m is not None and rotation is not None:
+        series["deg_per_m"] = np.degrees(rotation) / travelled_m
+    numbers = {
+        name: intervals.of(values, "rmse" if "rmse" in name else "mean", RPE_UNITS[name])
+        for name, values in series.items()
+    }
+    plain = {
+        "translation_median_m": np.median(translation),
+        "translation_std_m": np.std(translation),
+        "translation_min_m": np.min(translation),
+        "translation_max_m": np.max(translation),
+        "translation_sse_m2": translation @ translation,
+    }
+    return numbers | {name: Number(float(each), RPE_UNITS[name]) for name, each in plain.items()}
 
 
 def horizon_pairs(progress: Floats, size: float) -> tuple[Ints, Ints]:

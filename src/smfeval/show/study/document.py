@@ -18,7 +18,15 @@ from smfeval.summarise.number import Number, finite_or_none
 SCHEMA = "smfeval.study/1"
 OPTIONS = (
     *("association", "tolerance_s", "offset_s", "alignment", "fit_on", "joint", "axes", "rules"),
-    *("settings", "horizons", "reference_covariance", "ref_sigma", "ref_shared", "singular"),
+    *(
+        "settings",
+        "horizons",
+        "kitti",
+        "reference_covariance",
+        "ref_sigma",
+        "ref_shared",
+        "singular",
+    ),
     "intervals",
 )
 
