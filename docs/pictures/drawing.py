@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.style import COLOURS, HONEST_GREY, STYLE, WIDE_IN, paper_style
+from smfeval.show.figures.style import COLOURS, GREY, STYLE, WIDE_IN, paper_style
 
 ARROW = {"width": 0.012, "scale_units": "xy", "angles": "xy", "scale": 1.0}
 
@@ -49,7 +49,7 @@ def title(axes: Axes, words: str) -> None:
 
 def path(axes: Axes, points: Any, **look: Any) -> None:
     """A path. (n, 2)."""
-    axes.plot(*np.asarray(points).T, **{"color": HONEST_GREY} | look)
+    axes.plot(*np.asarray(points).T, **{"color": GREY} | look)
 
 
 def save(figure: Figure, name: str) -> None:

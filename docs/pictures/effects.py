@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from smfeval.maths import se3
-from smfeval.show.figures.style import COLOURS, HONEST_GREY, WIDE_IN, paper_style
+from smfeval.show.figures.style import COLOURS, GREY, WIDE_IN, paper_style
 from smfeval_lab.motion import HANDHELD, Gait, Route, simulate_walk
 from smfeval_lab.scene import Crown, Ground, Moving, Scene, Tufts, box, cast
 from smfeval_lab.sensors.survey import SURVEYS, body_pose, measure_reference
@@ -48,7 +48,7 @@ def crown_points(axes: Axes) -> None:
     point = point[np.abs(point[:, 1]) < 1.0]
     axes.plot(point[:, 0], point[:, 2], ".", ms=1.5, color=COLOURS[2])
     turn = np.linspace(0, 2 * np.pi, 100)
-    axes.plot(10 + 2.5 * np.cos(turn), 4 + 2 * np.sin(turn), color=HONEST_GREY)
+    axes.plot(10 + 2.5 * np.cos(turn), 4 + 2 * np.sin(turn), color=GREY)
     axes.set(aspect="equal", xlabel="x (m)", ylabel="z (m)", title="returns of a crown")
 
 
@@ -57,7 +57,7 @@ def texture(axes: Axes) -> None:
     ground = Ground(tufts=Tufts(0.02, 0.25, 3))
     x = np.linspace(4, 8, 800)
     above, down = np.column_stack([x, 0 * x, 0 * x + 1]), np.tile([0.0, 0, -1], (800, 1))
-    axes.plot(x, 100 * (1 - cast(Scene((), ground), above, down, 20.0)), color=HONEST_GREY)
+    axes.plot(x, 100 * (1 - cast(Scene((), ground), above, down, 20.0)), color=GREY)
     angle = np.arctan2(-1.2, np.linspace(4, 8, 60))
     ray = np.column_stack([np.cos(angle), 0 * angle, np.sin(angle)])
     origin = np.tile([0.0, 0, 1.2], (60, 1))
@@ -86,7 +86,7 @@ def moving(axes: Axes) -> None:
 def hand(axes: Axes) -> None:
     """Yaw besides the heading, and pitch, of one who holds the scanner in the hand."""
     time = np.arange(20, 50, 0.02)
-    for gait, colour, name in ((Gait(), HONEST_GREY, "walking"), (HANDHELD, COLOURS[0], "hand")):
+    for gait, colour, name in ((Gait(), GREY, "walking"), (HANDHELD, COLOURS[0], "hand")):
         walk = simulate_walk(STRAIGHT, rng=np.random.default_rng(3), gait=gait)
         axes.plot(time, np.degrees(walk.angles(time)[:, 1]), color=colour, lw=0.8, label=name)
     axes.set(xlabel="time (s)", ylabel="pitch (deg)", title="hand-held")
@@ -104,7 +104,7 @@ def survey(axes: Axes) -> None:
     error = right - left @ (u @ vt).T
     time, sigma = track.stamp / 1e9, np.sqrt(track.position_covariance[:, 0, 0])
     for cut in np.split(np.arange(len(time)), np.flatnonzero(np.diff(time) > 0.5) + 1):
-        axes.fill_between(time[cut], -200 * sigma[cut], 200 * sigma[cut], color=HONEST_GREY,
+        axes.fill_between(time[cut], -200 * sigma[cut], 200 * sigma[cut], color=GREY,
                           alpha=0.4, lw=0)  # fmt: skip
         axes.plot(time[cut], 100 * error[cut, 0], color=COLOURS[1], lw=0.6)
     axes.set(xlabel="time (s)", ylabel="error, 2 sigma (cm)", title="measured reference")

@@ -3,7 +3,7 @@
 import numpy as np
 from drawing import body, ellipse, panels, save, title
 
-from smfeval.show.figures.style import COLOURS, HONEST_GREY
+from smfeval.show.figures.style import COLOURS, GREY
 
 ARM, HEADING, SIGMA_M, SIGMA_RAD = 2.2, np.radians(25), 0.06, 0.12
 along = np.array([np.cos(HEADING), np.sin(HEADING)])
@@ -17,7 +17,7 @@ for axes, at_tip, words in (
     (left, there, "Ad(E^-1) S Ad(E^-1)^T:\nrotation becomes position"),
     (right, here, "position block copied:\ntoo small across the arm"),
 ):
-    axes.plot(*np.stack([0 * tip, tip]).T, color=HONEST_GREY, lw=2)
+    axes.plot(*np.stack([0 * tip, tip]).T, color=GREY, lw=2)
     body(axes, (0, 0, HEADING), "imu", size=0.5)
     body(axes, (*tip, HEADING), "lidar", size=0.5)
     ellipse(axes, (0, 0), here)

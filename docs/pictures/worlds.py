@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection, PolyCollection
 from matplotlib.figure import Figure
 
-from smfeval.show.figures.style import COLOURS, HONEST_GREY, WIDE_IN, paper_style
+from smfeval.show.figures.style import COLOURS, GREY, WIDE_IN, paper_style
 from smfeval_lab.worlds import WORLDS
 
 
@@ -13,7 +13,7 @@ def draw_world(axes: Axes, name: str, window: tuple[float, float, float, float])
     """What stands there in grey, leaves in green, the route in black, what moves in colour."""
     built = WORLDS[name].build(1)
     scene = built.scene
-    axes.add_collection(PolyCollection(list(scene.footprints.corner), color=HONEST_GREY))
+    axes.add_collection(PolyCollection(list(scene.footprints.corner), color=GREY))
     half = [2 * crown.half[:2] for crown in scene.crowns]
     axes.add_collection(
         EllipseCollection(

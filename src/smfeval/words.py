@@ -201,6 +201,9 @@ def factor(value: float) -> str:
     return f"{number(value)} times"
 
 
+GROUPS = {"se3": "SE(3)", "sim3": "Sim(3)"}  # that an alignment is a member of
+
+
 def aligned(kind: str) -> str:
     """'after SE(3) alignment', 'after yaw alignment', 'without alignment'."""
     return "without alignment" if kind == "none" else f"after {alignment(kind)}"
@@ -208,8 +211,7 @@ def aligned(kind: str) -> str:
 
 def alignment(kind: str) -> str:
     """'SE(3) alignment', 'yaw alignment', 'no alignment'."""
-    names = {"se3": "SE(3)", "sim3": "Sim(3)", "none": "no"}
-    return f"{names.get(kind, kind)} alignment"
+    return "no alignment" if kind == "none" else f"{GROUPS.get(kind, kind)} alignment"
 
 
 def count(number: int, noun: str = "", plural: str | None = None) -> str:

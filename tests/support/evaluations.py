@@ -73,4 +73,6 @@ def band_of(axes, words):
 
 
 def legend_texts(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
+    """Of the axes, or below all axes of the figure."""
+    (legend,) = axes.figure.legends if axes.get_legend() is None else [axes.get_legend()]
+    return [text.get_text() for text in legend.get_texts()]

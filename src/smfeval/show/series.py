@@ -9,7 +9,7 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.arrays import Floats, Ints, gap_mask
+from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask
 from smfeval.maths.dependence import wanders
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import Residuals
@@ -71,7 +71,7 @@ def origin_ns(evaluations: Sequence[Evaluation]) -> int:
 
 
 def sigma(residuals: Residuals) -> Floats:
-    """Reported sigma of the error: sqrt(tr S), the RMS of |e| if honest. (n,) metres or radians.
+    """Reported sigma of the error: sqrt(tr S), the RMS of |e| if consistent. (n,) m or rad.
 
     S is what the belief predicts for the reference, S + S_ref. A sigma per axis, sqrt(tr S / d),
     would set a length in d dimensions against the spread of one of them.
@@ -80,7 +80,7 @@ def sigma(residuals: Residuals) -> Floats:
 
 
 def nees_ratio(scored: ScoredScans) -> Floats:
-    """NEES over the median that an honest belief has: k is the median of it. (n,)."""
+    """NEES over the median that a consistent belief has: k is the median of it. (n,)."""
     return scored.series["nees"] / honest_median(scored.residuals)
 
 
@@ -127,14 +127,45 @@ def _first_minimum(values: Floats, start: Ints) -> Ints:
     return hit[np.searchsorted(hit, start)]
 
 
-def polyline(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
-    """Seconds since the origin and the series, thinned, with NaN in each gap. (drawn,) each."""
+VISIBLE_GAP = 0.005  # part of the time axis: a shorter gap is narrower than the line
+TIME_BINS = 150  # of a figure one column wide, each as wide as a line is thick
+
+
+def breaks(stamp: Ints) -> Bools:
+    """Whether a line breaks before the next scan: at gaps that can be seen. (n,) -> (n - 1,)."""
+    return gap_mask(stamp) & (np.diff(stamp) > VISIBLE_GAP * (stamp[-1] - stamp[0]))
+
+
+def polyline(stamp: Ints, *series: Floats) -> list[Floats]:
+    """The series, thinned, with NaN in each gap. (drawn,) each."""
     kept = thin_scans(stamp, *series)
-    origin = stamp[0] if origin_ns is None else origin_ns
-    time = (stamp[kept] - origin) / NANOSECONDS
-    at = np.flatnonzero(np.diff(stretch_index(stamp)[kept])) + 1
-    middle = 0.5 * (time[at - 1] + time[at])
-    return [np.insert(time, at, middle), *(np.insert(y[kept], at, np.nan) for y in series)]
+    broken = np.concatenate([[0], np.cumsum(breaks(stamp))])[kept]
+    at = np.flatnonzero(np.diff(broken)) + 1
+    return [np.insert(values[kept], at, np.nan) for values in series]
+
+
+def time_series(stamp: Ints, *series: Floats, origin_ns: int | None = None) -> list[Floats]:
+    """Seconds since the origin, and least, median and greatest value of each series. (m,), (3, m).
+
+    Each scan stands for itself where they are few; many are drawn by the median and the range of
+    each of TIME_BINS bins. NaN where the line breaks.
+    """
+    bins, broken = np.arange(len(stamp)), np.concatenate([[0], np.cumsum(breaks(stamp))])
+    if len(stamp) > 2 * TIME_BINS:
+        bins = (stamp - stamp[0]) // ((stamp[-1] - stamp[0]) // TIME_BINS + 1)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(bins) | np.diff(broken)) + 1])
+    count = np.diff(start, append=len(stamp))
+    last, own = start + count - 1, np.repeat(np.arange(len(start)), count)
+
+    since = (stamp - (stamp[0] if origin_ns is None else origin_ns)) / NANOSECONDS
+    time, at = 0.5 * (since[start] + since[last]), np.flatnonzero(np.diff(broken[start])) + 1
+    drawn = [np.insert(time, at, 0.5 * (time[at - 1] + time[at]))]
+    for values in series:
+        ordered = values[np.lexsort((values, own))]
+        middle = 0.5 * (ordered[start + (count - 1) // 2] + ordered[start + count // 2])
+        curve = np.stack([ordered[start], middle, ordered[last]])
+        drawn.append(np.insert(curve, at, np.nan, axis=1))
+    return drawn
 
 
 def stretch_index(stamp: Ints) -> Ints:
@@ -177,7 +208,7 @@ class CoverageCurve:
     share: Floats
     low: Floats
     high: Floats
-    borrowed: int  # levels whose interval is that of their neighbours
+    own: Bools  # levels whose interval is not that of their neighbours
 
 
 def coverage_curve(evaluation: Evaluation) -> CoverageCurve:
@@ -190,7 +221,7 @@ def coverage_curve(evaluation: Evaluation) -> CoverageCurve:
         low = _carry(low, first=0.0)
         high = _carry(high[::-1], first=1.0)[::-1]
     share = np.array([each.value for each in found])
-    return CoverageCurve(share, low, high, int(missing.sum()) if not missing.all() else 0)
+    return CoverageCurve(share, low, high, ~missing)
 
 
 def _carry(values: Floats, *, first: float) -> Floats:

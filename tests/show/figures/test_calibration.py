@@ -8,8 +8,8 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import evaluate
 from smfeval.maths.autocovariance import block_length
 from smfeval.show.figures import draw
-from smfeval.show.figures.calibration import BINS, honest_band
-from smfeval.show.figures.nees import correlation, memory_scans
+from smfeval.show.figures.calibration import BINS, consistent_band
+from smfeval.show.figures.nees import correlation, scans_per_effective
 from smfeval.show.series import LEVELS, coverage_curve, empirical_coverages
 from support.evaluations import EXACT, FAST, evaluated, legend_texts, line_of, reference
 from support.known_errors import S, belief, normal
@@ -23,6 +23,20 @@ def test_the_coverage_curve_counts_the_scans_inside(rng):
     np.testing.assert_allclose(curve.get_xdata(), nominal)
     pit = found.position.series["pit"]
     np.testing.assert_allclose(curve.get_ydata(), [(pit <= p).mean() for p in nominal[:-1]] + [1])
+
+
+def test_the_legend_of_a_coverage_stands_inside_where_no_curve_is(rng):
+    tight, wide = evaluated(rng, tightness=9), evaluated(rng, tightness=0.1)
+    for found, corner in ((tight, "upper left"), (wide, "lower right")):
+        figure = draw("coverage", found)
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        box, inside = axes.get_legend().get_window_extent(), axes.get_window_extent()
+        assert inside.x0 <= box.x0 < box.x1 <= inside.x1, corner
+        assert inside.y0 <= box.y0 < box.y1 <= inside.y1, corner
+        curve = axes.transData.transform(line_of(axes, "made").get_xydata())
+        assert not any(box.contains(*point) for point in curve)
+    assert draw("coverage", [tight, wide]).axes[0].get_legend() is None  # below, like all others
 
 
 def test_coverage_and_its_interval_are_those_of_the_evaluation(rng):
@@ -45,7 +59,7 @@ def test_the_band_of_the_coverage_is_the_pointwise_interval(rng):
     assert ends == pytest.approx((middle.low, middle.high))
 
 
-def test_levels_without_an_interval_have_that_of_their_neighbours_and_are_counted():
+def test_levels_without_an_interval_have_that_of_their_neighbours_and_no_edge():
     short = evaluated(np.random.default_rng(0), n=60, options=EXACT)
     own = empirical_coverages(short, LEVELS)
     lost = np.array([each.low is None for each in own])
@@ -58,8 +72,9 @@ def test_levels_without_an_interval_have_that_of_their_neighbours_and_are_counte
         assert curve.high[at] == (above[0] if above else 1.0)
         assert each.low is None or (curve.low[at], curve.high[at]) == (each.low, each.high)
     (axes,) = draw("coverage", short).axes
-    note = f"made (interval of neighbours at {lost.sum()} of {len(LEVELS)} levels)"
-    assert note in legend_texts(axes)
+    assert "made" in legend_texts(axes)
+    for end, line in zip((curve.low, curve.high), axes.lines[1:3], strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), np.where(lost, np.nan, end))
     (band,) = axes.collections
     assert len(band.get_paths()) == 1  # no hole
 
@@ -82,14 +97,14 @@ def test_errors_that_wander_have_no_band(rng):
     wandering = np.cumsum(normal(rng, 300), axis=0)
     found = evaluate(belief(wandering), reference(300), options=EXACT)
     (axes,) = draw("coverage", found).axes
-    assert "made (no interval)" in legend_texts(axes)
+    assert "made (no CI)" in legend_texts(axes)
     assert not axes.collections
 
 
 def test_the_histogram_has_the_counts_of_the_pit(rng):
     found = evaluated(rng, n=200)
     (axes,) = draw("pit", found).axes
-    (steps,) = [patch for patch in axes.patches if patch.get_label() == "made"]
+    (steps,) = [patch for patch in axes.patches if patch.get_label() == "scans"]
     density, edges, _ = steps.get_data()
     pit = found.position.series["pit"]
     expected = [((pit >= a) & (pit < b)).mean() * BINS for a, b in pairwise(edges)]
@@ -98,24 +113,23 @@ def test_the_histogram_has_the_counts_of_the_pit(rng):
 
 
 def test_the_band_of_the_histogram_holds_honest_bars(rng):
-    low, high = honest_band(200.0)
+    low, high = consistent_band(200.0)
     bars = rng.multinomial(200, np.full(BINS, 1 / BINS), size=4000) * BINS / 200
     share = ((bars >= low) & (bars <= high)).mean()
     assert 0.95 <= share < 0.985
 
 
 def test_a_band_needs_to_know_how_many_scans_are_independent(rng):
-    assert honest_band(None) is None
+    assert consistent_band(None) is None
     (axes,) = draw("pit", evaluated(rng)).axes
-    assert any("nobody can tell" in text for text in legend_texts(axes))
+    assert "effective sample size unknown" in axes.get_title(loc="left")
 
 
 def test_independent_scans_give_a_band_for_all_of_them(rng):
     n = 1000
     found = evaluate(belief(normal(rng, n), S), reference(n), options=EXACT)
     (axes,) = draw("pit", found).axes
-    words = next(text for text in legend_texts(axes) if "independent" in text)
-    assert 500 < float(words.split()[-3].replace(",", "")) <= n
+    assert 500 < float(axes.get_title(loc="left").split()[1].replace(",", "")) <= n
 
 
 def test_autocorrelation_is_the_sum_over_lagged_products(rng):
@@ -125,7 +139,7 @@ def test_autocorrelation_is_the_sum_over_lagged_products(rng):
     np.testing.assert_allclose(correlation(series, 5), expected, rtol=1e-9)
 
 
-def test_autocorrelation_marks_block_length_and_memory(rng):
+def test_autocorrelation_marks_block_length_and_scans_per_effective_one(rng):
     found = evaluated(rng, n=400, options=EXACT)
     (axes,) = draw("autocorrelation", found).axes
     lengths = [block_length(found.position.series[name]).geometric for name in ("ape", "nees")]
@@ -133,13 +147,13 @@ def test_autocorrelation_marks_block_length_and_memory(rng):
     marks = [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
     assert marks == pytest.approx([*lengths, 400 / k.n_effective])
     for name, series in (("error", "ape"), ("NEES", "nees")):
-        drawn = line_of(axes, f"{name} (block").get_ydata()
+        drawn = line_of(axes, name).get_ydata()
         lags = len(drawn) - 1
         np.testing.assert_allclose(drawn, correlation(found.position.series[series], lags))
 
 
-def test_the_memory_is_unknown_without_an_interval(rng):
-    assert memory_scans(evaluated(rng)) is None
+def test_the_effective_sample_size_is_unknown_without_an_interval(rng):
+    assert scans_per_effective(evaluated(rng)) is None
 
 
 def test_too_few_scans_or_none_that_vary_have_no_autocorrelation(rng):

@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,42 +9,88 @@ import numpy as np
 import pytest
 from matplotlib import image
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from smfeval import Options, evaluate, read, read_extrinsic
 from smfeval.compare import compare_all
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.show.figures import draw, figure_paths, figures_of, figures_of_pairs, gallery_of, save
-from support.evaluations import evaluated, plain
+from support.evaluations import EXACT, evaluated, line_of, plain
 from support.known_errors import S, belief, normal
 
-OF_ONE = {"error", "nees", "coverage", "log"} | {
-    "divergence",
-    "track",
-    "axes",
-    "pit",
-    "autocorrelation",
-    "rotation",
-    "nees_of_spaces",
-}
+OF_ONE = ["error", "nees", "coverage", "log", "track", "rotation", "axes", "pit", "autocorrelation"]
+OF_SEVERAL = [*OF_ONE[:3], "boxes", *OF_ONE[3:]]
 
 
 def test_an_evaluation_has_all_its_figures(rng):
-    assert set(figures_of(evaluated(rng))) == OF_ONE
+    assert list(figures_of(evaluated(rng))) == OF_ONE
 
 
-def test_several_evaluations_share_some_and_have_others_each(rng):
+def test_several_evaluations_have_every_figure_once(rng, tmp_path):
     pair = [evaluated(rng, name="runs/a.txt"), evaluated(rng, name="b $2$")]
-    names = list(figures_of(pair))
-    assert names[:5] == ["error", "nees", "coverage", "log", "tracks"]
-    assert set(names[5:]) == {
-        f"{name}_{tail}" for name in OF_ONE - set(names[:5]) for tail in ("1_a", "2_b_2")
-    }
+    figures = figures_of(pair)
+    assert list(figures) == OF_SEVERAL
+    for name in ("error", "rotation", "track", "pit", "autocorrelation"):
+        titles = [axes.get_title(loc="left").split(":")[0] for axes in figures[name].axes[:2]]
+        assert titles == ["a", r"b \$2\$"], name
+    made = save(figures, tmp_path / "out.svg")
+    assert [path.name for path in made] == [f"out_{name}.svg" for name in OF_SEVERAL]
+
+
+def test_an_estimate_that_a_figure_cannot_be_drawn_of_is_left_out_and_named(rng):
+    unoriented = replace(evaluated(rng, name="gnss"), rotation=None)
+    gallery = gallery_of([evaluated(rng, name="a"), unoriented, evaluated(rng, name="b")])
+    panels = [axes.get_title(loc="left").split(":")[0] for axes in gallery.figures["rotation"].axes]
+    assert panels == ["a", "b"]
+    assert gallery.notes == ("gnss: its rotation is not scored: not in rotation",)
+    assert "rotation" not in gallery.refusals
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """Each figure of two long, gapped estimates."""
+    rng = np.random.default_rng(3)
+    keep = np.r_[0:250, 300:400]
+    names = ("a_rather_long_name_of_a_filter", "b")
+    found = [evaluated(rng, n=400, name=name, keep=keep, options=EXACT) for name in names]
+    figures = figures_of(found)
+    for figure in figures.values():
+        figure.draw_without_rendering()
+    return figures
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_every_letter_is_large_enough_and_on_the_page(name, everything):
+    figure = everything[name]
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert len(shown) > 10
+    assert min(text.get_fontsize() for text in shown) >= 8
+    page = figure.bbox.padded(1)
+    labels = [axes.xaxis.label for axes in figure.axes] + [axes.yaxis.label for axes in figure.axes]
+    titles = [axes._left_title for axes in figure.axes]
+    legends = figure.legends[0].get_texts() if figure.legends else []
+    for text in filter(Text.get_text, (*labels, *titles, *legends, figure._suptitle)):
+        box = text.get_window_extent()
+        inside = page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1
+        assert inside, text
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_a_figure_is_one_or_two_columns_wide_and_its_title_names_the_alignment(name, everything):
+    assert everything[name].get_figwidth() in (3.5, 7.16)
+    assert everything[name].get_suptitle().endswith(" without alignment")
+
+
+def test_lines_of_estimates_differ_without_colour(rng):
+    found = [evaluated(rng, name=f"no{i}") for i in range(5)]
+    axes = draw("nees", found).axes[0]
+    assert len({str(line_of(axes, f"no{i}")._dash_pattern) for i in range(5)}) == 5
 
 
 def test_figures_that_cannot_be_are_named_with_the_reason(rng):
     gallery = gallery_of(plain(rng))
-    assert set(gallery.figures) == {"track"}
-    assert set(gallery.refusals) == (OF_ONE | {"k_over_horizon"}) - {"track"}
+    assert set(gallery.figures) == {"error", "track"}
+    assert set(gallery.refusals) == {*OF_ONE, "k_over_horizon"} - {"error", "track"}
     assert all("reports no uncertainty" in reason for reason in gallery.refusals.values())
 
 
@@ -84,7 +131,7 @@ def test_png_and_svg_are_one_file_each(rng, tmp_path):
     assert [path.name for path in made] == ["out_error.png", "out_pit.png"]
     assert sorted(tmp_path.iterdir()) == sorted(made)
     height, width, _ = image.imread(made[0]).shape
-    assert (width, height) == (2100, 720)
+    assert (width, height) == (1050, pytest.approx(300 * figures["error"].get_figheight(), abs=1))
     assert save({"error": figures["error"]}, tmp_path / "one.svg") == [tmp_path / "one.svg"]
     assert (tmp_path / "one.svg").read_text().startswith("<?xml")
 
@@ -145,8 +192,9 @@ def test_real_odometry_has_all_figures(shared_data, tmp_path):
 def test_what_the_shared_figures_leave_out_is_named(rng):
     gallery = gallery_of([evaluated(rng), plain(rng)])
     assert {"error", "nees", "coverage", "log"} <= set(gallery.figures)
-    (note,) = gallery.notes
-    assert note.startswith("poses reports no uncertainty: not in nees, coverage and log")
+    first, second = gallery.notes
+    assert first == "poses reports no uncertainty: not in nees, coverage and log"
+    assert second.endswith("not in rotation, axes, pit and autocorrelation")
     assert gallery_of(evaluated(rng)).notes == ()
 
 

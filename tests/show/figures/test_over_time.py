@@ -8,8 +8,8 @@ from smfeval.evaluation import Options, evaluate
 from smfeval.score.pit import honest_median, honest_quantile, pit
 from smfeval.score.residuals import Residuals
 from smfeval.show.figures import draw, style
-from smfeval.show.figures.errors import axis_errors, divergence_scan, error_and_sigma
-from smfeval.show.series import sigma
+from smfeval.show.figures.errors import axis_errors, divergence_scan
+from smfeval.show.series import TIME_BINS, nees_ratio, sigma
 from support.evaluations import (
     FAST,
     S,
@@ -32,25 +32,27 @@ def test_sigma_is_the_rms_error_of_an_honest_belief(rng):
     np.testing.assert_allclose(sigma(found.position.residuals), rms, rtol=0.01)
 
 
-def test_the_error_line_is_the_error_and_the_bands_end_at_one_two_and_three_sigma(rng):
+def test_the_error_is_a_line_sigma_a_dashed_one_and_a_band_reaches_from_it_to_three(rng):
     found = evaluated(rng)
     (axes,) = draw("error", found).axes
-    line = line_of(axes, "made: error")
+    line = line_of(axes, "error")
     estimate, reference = found.position.estimate, found.position.reference
     distance = np.linalg.norm(estimate.position - reference.position, axis=1)
     np.testing.assert_allclose(line.get_ydata(), distance, rtol=1e-12)
     np.testing.assert_allclose(line.get_xdata(), np.arange(60) / 10, atol=1e-9)
     assert axes.get_yscale() == "log"
-    for times in (1, 2, 3):
-        (polygon,) = band_of(axes, f"reported {times}")
-        np.testing.assert_allclose(polygon[:, 1].max(), times * np.sqrt(np.trace(S)))
+    np.testing.assert_allclose(line_of(axes, "reported").get_ydata(), np.sqrt(np.trace(S)))
+    (polygon,) = band_of(axes, "to 3")
+    ends = polygon[:, 1].min(), polygon[:, 1].max()
+    np.testing.assert_allclose(ends, np.sqrt(np.trace(S)) * np.array([1, 3]))
 
 
 def test_lines_and_bands_are_not_drawn_across_a_gap(rng):
     (axes,) = draw("error", evaluated(rng, keep=gapped())).axes
-    error = line_of(axes, "error").get_ydata()
-    assert np.flatnonzero(np.isnan(error)).tolist() == [20]
-    assert len(band_of(axes, "reported 3")) == 2
+    for words in ("error", "reported"):
+        drawn = line_of(axes, words).get_ydata()
+        assert np.flatnonzero(np.isnan(drawn)).tolist() == [20]
+    assert len(band_of(axes, "to 3")) == 2
 
 
 def test_a_scan_alone_between_gaps_is_a_dot(rng):
@@ -61,41 +63,65 @@ def test_a_scan_alone_between_gaps_is_a_dot(rng):
     np.testing.assert_allclose(dot.get_ydata(), found.position.series["ape"][20])
 
 
-def test_a_few_estimates_have_a_panel_each_with_bands_and_one_scale(rng):
-    pair = [evaluated(rng, name="one"), evaluated(rng, name="two", tightness=4)]
-    panels = draw("error", pair).axes
-    assert [panel.get_ylim() for panel in panels] == 2 * [panels[0].get_ylim()]
-    for name, each, panel in zip(("one", "two"), pair, panels, strict=True):
-        np.testing.assert_allclose(
-            line_of(panel, f"{name}: error").get_ydata(), each.position.series["ape"]
-        )
-        edges = [band.get_paths()[0].vertices[:, 1].max() for band in panel.collections]
-        np.testing.assert_allclose(edges, sigma(each.position.residuals)[0] * np.array([1, 2, 3]))
+@pytest.mark.parametrize(("count", "shape"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (5, (2, 3))])
+def test_each_estimate_has_a_panel_and_all_share_scale_and_legend(count, shape, rng):
+    found = [evaluated(rng, name=f"no{i}", tightness=4.0**i) for i in range(count)]
+    figure = draw("error", found)
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert figure.axes[0].get_gridspec().get_geometry() == shape
+    assert {panel.get_ylim() for panel in panels} == {panels[0].get_ylim()}
+    assert len(figure.legends) == 1
+    for name, each, panel in zip((f"no{i}" for i in range(count)), found, panels, strict=True):
+        assert panel.get_title(loc="left").startswith(f"{name}: ")
+        np.testing.assert_allclose(line_of(panel, "error").get_ydata(), each.position.series["ape"])
+        (polygon,) = band_of(panel, "to 3")
+        np.testing.assert_allclose(polygon[:, 1].max(), 3 * sigma(each.position.residuals)[0])
 
 
-def test_many_estimates_share_a_panel_with_their_sigma_as_dashed_lines_on_top(rng):
-    many = [evaluated(rng, name=f"no{i}", tightness=i + 1) for i in range(5)]
-    (axes,) = draw("error", many).axes
-    errors = [line_of(axes, f"no{i}: error") for i in range(5)]
-    assert len({line.get_color() for line in errors}) == 5
-    for i, each in enumerate(many):
-        line = line_of(axes, f"no{i}: reported")
-        np.testing.assert_allclose(line.get_ydata(), sigma(each.position.residuals))
-        assert line.get_zorder() > max(error.get_zorder() for error in errors)
+def test_a_panel_with_none_below_it_has_the_labels_of_the_time(rng):
+    figure = draw("error", [evaluated(rng, name=f"no{i}") for i in range(5)])
+    figure.draw_without_rendering()
+    labelled = [bool(axes.get_xlabel()) for axes in figure.axes if axes.get_visible()]
+    assert labelled == [False, False, True, True, True]
+    for axes, named in zip(figure.axes, labelled, strict=False):
+        assert any(tick.label1.get_visible() for tick in axes.xaxis.get_major_ticks()) == named
 
 
-def test_axes_that_do_not_fit_the_estimates_are_refused(rng):
-    with pytest.raises(OptionError, match="2 axes to draw on; 3 estimates"):
-        error_and_sigma(list(Figure().subplots(2)), [evaluated(rng) for _ in range(3)])
+def test_panels_over_time_share_their_origin(rng):
+    early, late = evaluated(rng, name="early"), evaluated(rng, name="late", keep=np.r_[10:60])
+    first, second = draw("error", [early, late]).axes
+    assert line_of(first, "error").get_xdata()[0] == 0.0
+    assert line_of(second, "error").get_xdata()[0] == pytest.approx(1.0)
 
 
-def test_plain_poses_beside_a_belief_have_an_error_and_no_bands(rng):
+def test_plain_poses_have_an_error_and_no_sigma(rng):
     bare, found = plain(rng), evaluated(rng)
     first, second = draw("error", [bare, found]).axes
-    line = line_of(first, "poses: error; it reports no uncertainty")
-    np.testing.assert_allclose(line.get_ydata(), bare.position.series["ape"])
+    np.testing.assert_allclose(line_of(first, "error").get_ydata(), bare.position.series["ape"])
+    assert "no" in first.get_title(loc="left")
     assert not first.collections
-    assert len(second.collections) == 3
+    assert len(second.collections) == 1
+
+
+def test_many_scans_are_drawn_by_the_median_and_range_of_bins(rng):
+    found = evaluated(rng, n=10 * TIME_BINS)
+    (axes,) = draw("error", found).axes
+    error = found.position.series["ape"].reshape(TIME_BINS, 10)
+    np.testing.assert_allclose(line_of(axes, "error").get_ydata(), np.median(error, axis=1))
+    (polygon,) = band_of(axes, "range over 1 s")
+    assert polygon[:, 1].max() == error.max()
+    assert polygon[:, 1].min() == error.min()
+
+
+def test_a_gap_too_short_to_be_seen_does_not_break_the_line(rng):
+    n = 6 * TIME_BINS
+    short = evaluated(rng, n=n, keep=np.r_[0:200, 202:n])
+    seen = evaluated(rng, n=n, keep=np.r_[0:200, 210:n])
+    breaks = [
+        int(np.isnan(line_of(draw("error", each).axes[0], "error").get_ydata()).sum())
+        for each in (short, seen)
+    ]
+    assert breaks == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["nees", "coverage", "log"])
@@ -112,12 +138,12 @@ def test_particles_take_no_log_score_from_the_others(rng):
     assert line_of(above, "made").get_color() == style.colour(1)
 
 
-def test_the_legend_of_a_divergence_counts_the_scans_outside(rng):
+def test_the_title_of_an_error_has_the_share_beyond_three_sigma(rng):
     error = normal(rng, 60)
     error[:15] += 1.0
     found = evaluate(belief(error), reference(60), options=FAST)
-    (axes,) = draw("divergence", found).axes
-    assert any(text.startswith("25 % of scans outside") for text in legend_texts(axes))
+    (axes,) = draw("error", found).axes
+    assert axes.get_title(loc="left").endswith("25 % beyond 3\N{GREEK SMALL LETTER SIGMA}")
 
 
 def test_an_honest_error_passes_three_sigma_once_in_169856():
@@ -126,7 +152,7 @@ def test_an_honest_error_passes_three_sigma_once_in_169856():
 
 def test_the_time_of_several_estimates_begins_at_the_first_of_them(rng):
     early, late = evaluated(rng, name="early"), evaluated(rng, name="late", keep=np.r_[10:60])
-    (axes,) = draw("nees", [early, late]).axes
+    axes = draw("nees", [early, late]).axes[0]
     assert line_of(axes, "late").get_xdata()[0] == pytest.approx(1.0)
 
 
@@ -148,36 +174,25 @@ def test_a_divergence_has_few_outside_before_and_nearly_all_after(outside, scan)
     assert divergence_scan(np.array([letter == "1" for letter in outside])) == scan
 
 
-def test_a_divergence_is_marked_where_it_begins(rng):
-    found = evaluated(rng, tightness=1e6)
-    (axes,) = draw("divergence", found).axes
-    assert "outside all along" in legend_texts(axes)
-    (honest_axes,) = draw("divergence", evaluated(rng, tightness=0.01)).axes
-    assert any("no time after which" in text for text in legend_texts(honest_axes))
-    assert axes.get_yscale() == "linear"
-    (polygon,) = band_of(axes, "reported 3")
-    np.testing.assert_allclose(polygon[:, 1].max(), 3e-3 * np.sqrt(np.trace(S)))
-
-
 def test_a_single_missing_scan_breaks_no_band_and_a_lone_scan_has_a_bar(rng):
     keep = np.r_[0:20, 21:40, 50, 55:60]
     found = evaluated(rng, keep=keep, options=FAST)
     (axes,) = draw("error", found).axes
-    stretches = band_of(axes, "reported 1")
+    stretches = band_of(axes, "to 3")
     assert [round(p[:, 0].min(), 2) for p in stretches] == pytest.approx([0.0, 4.95, 5.5])
     assert [round(p[:, 0].max(), 2) for p in stretches] == pytest.approx([3.9, 5.05, 5.9])
     top = sigma(found.position.residuals)[list(keep).index(50)]
-    assert stretches[1][:, 1].max() == pytest.approx(top)
+    assert stretches[1][:, 1].max() == pytest.approx(3 * top)
 
 
-def test_nees_is_drawn_over_the_chi_squared_band_with_both_medians(rng):
+def test_nees_is_drawn_over_the_chi_squared_band_and_its_median(rng):
     found = evaluated(rng, tightness=9)
-    (axes,) = draw("nees", found).axes
+    axes = draw("nees", found).axes[0]
     errors = found.position.residuals.error
     nees = 9 * np.einsum("ni,ij,nj->n", errors, np.linalg.inv(S), errors)
     np.testing.assert_allclose(line_of(axes, "made").get_ydata(), nees, rtol=1e-9)
     heights = [line.get_ydata()[0] for line in axes.lines if len(line.get_xdata()) == 2]
-    assert heights == pytest.approx([np.median(nees), stats.chi2(3).median()])
+    assert heights == pytest.approx([stats.chi2(3).median()])
     (band,) = [patch for patch in axes.patches if "95" in str(patch.get_label())]
     edges = band.get_y(), band.get_y() + band.get_height()
     assert edges == pytest.approx(stats.chi2(3).ppf([0.025, 0.975]))
@@ -196,7 +211,7 @@ def test_the_honest_quantile_undoes_the_pit(rng):
 
 def test_particles_have_a_band_of_their_own(rng):
     cloud = particle_evaluation(rng)
-    (axes,) = draw("nees", cloud).axes
+    axes = draw("nees", cloud).axes[0]
     (polygon,) = band_of(axes, "particles")
     assert polygon[:, 1].max() == pytest.approx(
         honest_quantile(cloud.position.residuals, 0.975).max()
@@ -220,7 +235,7 @@ def test_each_axis_has_its_error_and_bands(rng):
     for i, axes in enumerate(figure.axes):
         line = line_of(axes, "error")
         np.testing.assert_allclose(line.get_ydata(), found.position.residuals.error[:, i])
-        for times in (1, 2, 3):
+        for times in (1, 3):
             (polygon,) = band_of(axes, f"±{times}")
             np.testing.assert_allclose(polygon[:, 1].max(), times * np.sqrt(S[i, i]))
         lowest = min(path.vertices[:, 1].min() for c in axes.collections for path in c.get_paths())
@@ -237,7 +252,7 @@ def test_scored_axes_decide_how_many_panels_there_are(rng):
         axis_errors(list(Figure().subplots(3)), planar)
 
 
-NEED_A_BELIEF = ("error", "divergence", "nees", "log", "axes", "coverage", "pit", "autocorrelation")
+NEED_A_BELIEF = ("nees", "boxes", "log", "axes", "coverage", "pit", "autocorrelation")
 
 
 @pytest.mark.parametrize("name", NEED_A_BELIEF)
@@ -246,13 +261,13 @@ def test_plain_poses_have_no_figure_and_are_told_why(name, rng):
         draw(name, plain(rng))
 
 
-@pytest.mark.parametrize("name", [*NEED_A_BELIEF, "track"])
+@pytest.mark.parametrize("name", [*NEED_A_BELIEF, "error", "track"])
 def test_one_scan_makes_no_figure(name, rng):
     with pytest.raises(SeriesError, match="1 scored scan makes no line"):
         draw(name, evaluated(rng, keep=np.r_[5:6]))
 
 
-@pytest.mark.parametrize("name", ["error", "nees", "log", "coverage"])
+@pytest.mark.parametrize("name", ["error", "nees", "boxes", "log", "coverage"])
 def test_no_evaluation_makes_no_figure(name):
     with pytest.raises(SeriesError, match="no evaluation"):
         draw(name, [])
@@ -263,19 +278,47 @@ def test_the_log_score_of_particles_does_not_split(rng):
         draw("log", particle_evaluation(rng))
 
 
-def test_the_mark_of_a_divergence_stands_where_the_error_leaves_the_band(rng):
+def test_an_error_that_leaves_the_band_for_good_is_marked(rng):
     error = normal(rng, 60)
     error[10] += 1.0  # outside, but not for good
     error[30:] += 1.0
     found = evaluate(belief(error), reference(60), options=FAST)
-    (axes,) = draw("divergence", found).axes
-    line = line_of(axes, "diverges at 3 s: 3.3 % outside before, 100 % after")
-    assert line.get_xdata() == pytest.approx([3.0, 3.0])
-    (dot,) = [each for each in axes.lines if each.get_marker() == "o"]
-    assert dot.get_ydata()[0] == pytest.approx(found.position.series["ape"][30])
+    (axes,) = draw("error", found).axes
+    assert line_of(axes, "for good").get_xdata() == pytest.approx([3.0, 3.0])
+    assert axes.get_title(loc="left").endswith(", all after 3 s")
+    (never,) = draw("error", evaluated(rng, tightness=0.01)).axes
+    assert not [line for line in never.lines if "for good" in line.get_label()]
 
 
 def test_an_estimate_without_errors_can_be_drawn(rng):
     found = evaluate(belief(np.zeros((30, 3))), reference(30), options=FAST)
-    for name in ("error", "divergence", "nees", "log", "axes", "track"):
+    for name in ("error", "nees", "boxes", "log", "axes", "track"):
         draw(name, found).draw_without_rendering()
+
+
+def test_nees_has_a_panel_for_each_space_with_its_own_band(rng):
+    found = evaluated(rng)
+    panels = draw("nees", [found]).axes
+    assert [panel.get_title(loc="left") for panel in panels] == ["position", "rotation", "pose"]
+    for panel, scored, d in zip(panels, found.spaces, (3, 3, 6), strict=True):
+        np.testing.assert_allclose(line_of(panel, "made").get_ydata(), scored.series["nees"])
+        (band,) = [patch for patch in panel.patches if "95" in str(patch.get_label())]
+        edges = band.get_y(), band.get_y() + band.get_height()
+        assert edges == pytest.approx(stats.chi2(d).ppf([0.025, 0.975]))
+
+
+def test_a_box_holds_half_of_the_scans_and_its_line_is_the_median(rng):
+    found = [plain(rng), evaluated(rng, tightness=9)]
+    above, below = draw("boxes", found).axes
+    assert [tick.get_text() for tick in above.get_yticklabels()] == ["poses", "made"]
+    for axes, values in (
+        (above, found[1].position.series["ape"]),
+        (below, nees_ratio(found[1].position)),
+    ):
+        box = axes.patches[-1].get_path().vertices
+        ends = box[:, 0].min(), box[:, 0].max()
+        np.testing.assert_allclose(ends, np.quantile(values, [0.25, 0.75]))
+        middles = [line.get_xdata()[0] for line in axes.lines if line.get_linewidth() == 1.4]
+        assert middles[-1] == pytest.approx(np.median(values))
+        assert np.allclose(box[:, 1].mean(), 1, atol=0.2)
+    assert (len(above.patches), len(below.patches)) == (2, 1)  # plain poses have no NEES

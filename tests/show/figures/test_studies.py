@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from smfeval.compare.duels import Ranks
 from smfeval.compare.sweep import earned_error_slope, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
@@ -27,12 +28,12 @@ def test_a_forest_has_a_row_per_track_and_an_interval_per_estimator():
     bars = [bar.get_segments()[0][:, 0].tolist() for bar in axes.collections]
     assert bars == [[5.0, 30.0], [3.0, 6.0]]
     assert axes.get_xscale() == "log"
-    assert legend_texts(axes) == [r"a_\$x\$", "b", "if honest", "hollow: no interval"]
+    assert legend_texts(axes) == [r"a_\$x\$", "b", "k if consistent", "hollow: no CI"]
 
 
 def test_an_estimator_of_a_forest_has_one_entry_also_without_intervals():
     (axes,) = draw("forest", {"a": [("one", 2.0, None, None)]}).axes
-    assert legend_texts(axes) == ["a", "if honest", "hollow: no interval"]
+    assert legend_texts(axes) == ["a", "k if consistent", "hollow: no CI"]
 
 
 def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
@@ -48,16 +49,38 @@ def test_lines_of_one_estimator_share_colour_entry_and_prediction():
     runs["b"] = (precision, 3 * precision)
     whose = {"a, one": "a", "a, two": "a"}
     (axes,) = draw("sweep_error", runs, knob="R", estimators=whose).axes
-    assert legend_texts(axes)[:3] == ["a", "b", "at the marks: R"]
+    assert legend_texts(axes) == ["a", "b", "errors shrink as reported"]
+    assert axes.get_title(loc="left") == "at the marks: R"
     marks = [line for line in axes.lines if line.get_marker() != "None" and len(line.get_xdata())]
     first, second, other = (line.get_color() for line in marks)
     assert first == second != other
     assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
 
 
+def ranks(names, mean, critical_difference, cliques=()):
+    return Ranks(tuple(names), tuple(mean), 5, None, critical_difference, tuple(cliques))
+
+
+def test_every_metric_has_a_panel_of_ranks():
+    diagrams = {f"by {name}": ranks("ab", (1.0, 2.0), 0.5) for name in ("k", "mae")}
+    figure = draw("ranks", diagrams)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["by k", "by mae"]
+
+
+def test_a_spread_has_a_box_over_the_tracks_and_a_mark_for_each():
+    study = {"a": [(f"t{i}", 2.0**i, None, None) for i in range(5)], "b": [("t0", 3.0, None, None)]}
+    (axes,) = draw("spread", study, title="k after SE(3) alignment").axes
+    assert axes.figure.get_suptitle() == "k after SE(3) alignment"
+    box = axes.patches[0].get_path().vertices[:, 0]
+    assert (box.min(), box.max()) == (2.0, 8.0)
+    marks = [line for line in axes.lines if line.get_marker() in ("o", "s")]
+    assert [line.get_xdata().tolist() for line in marks] == [[1, 2, 4, 8, 16], [3]]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a", "b"]
+
+
 def test_ranks_stand_at_their_place_and_bars_join_groups():
     names, mean = ["a", "b_$1$", "c"], [2.5, 1.2, 2.3]
-    figure = draw("ranks", names, mean, critical_difference=0.5, groups=[["a", "c"]])
+    figure = draw("ranks", {"by k": ranks(names, mean, 0.5, (("a", "c"),))})
     (axes,) = figure.axes
     texts = [text.get_text() for text in axes.texts]
     assert {"a (2.50)", r"b_\$1\$ (1.20)", "c (2.30)", "critical difference 0.5"} <= set(texts)
@@ -72,7 +95,7 @@ def test_ranks_stand_at_their_place_and_bars_join_groups():
 
 def test_the_names_of_ranks_do_not_overlap_and_stay_on_the_page():
     names = [f"estimator_{i}" for i in range(9)]
-    figure = draw("ranks", names, np.linspace(1.5, 8.5, 9).tolist(), critical_difference=2.0)
+    figure = draw("ranks", {"by k": ranks(names, np.linspace(1.5, 8.5, 9), 2.0)})
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     for i, box in enumerate(boxes):
@@ -87,12 +110,12 @@ def test_the_names_of_ranks_do_not_overlap_and_stay_on_the_page():
         (["a"], [1.0], [], "two or more"),
         (["a", "b"], [1.0], [], "2 names and 1 mean ranks"),
         (["a", "b"], [0.5, 2.0], [], "at least 1"),
-        (["a", "b"], [1.0, 2.0], [["c"]], "c is in a group"),
+        (["a", "b"], [1.0, 2.0], [["b", "c"]], "c is in a group"),
     ],
 )
 def test_ranks_that_cannot_be_are_refused(names, mean, groups, words):
     with pytest.raises(SeriesError, match=words):
-        draw("ranks", names, mean, groups=groups)
+        draw("ranks", {"by k": ranks(names, mean, None, groups)})
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -119,7 +142,7 @@ def test_a_sweep_shows_its_runs_and_the_two_predictions():
     runs = line_of(axes, "filter_1")
     assert runs.get_xdata().tolist() == [30, 35, 40]
     assert runs.get_ydata().tolist() == [5, 50, 500]
-    for words, slope in (("slope 0)", 0.0), ("errors stay", unearned_slope())):
+    for words, slope in (("shrink", 0.0), ("errors stay", unearned_slope())):
         line = line_of(axes, words)
         rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
         assert rise[0] == pytest.approx(slope, abs=1e-12)
@@ -131,7 +154,7 @@ def test_the_runs_of_a_sweep_have_the_value_of_the_knob_beside_them():
     (axes,) = draw("sweep_nees", runs, knob="R", values={"f": ["x0.1", "$1"]}).axes
     beside = {text.get_text(): text.xy for text in axes.texts}
     assert beside == {"x0.1": (40.0, 500.0), r"\$1": (30.0, 5.0)}
-    assert "at the marks: R" in legend_texts(axes)
+    assert axes.get_title(loc="left") == "at the marks: R"
 
 
 def test_errors_of_a_sweep_are_set_against_the_decline():

@@ -3,10 +3,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smfeval.show import series
 from smfeval.show.figures.style import (
     isolated_points,
 )
-from smfeval.show.series import gap_mask, polyline, stretch_index, thin_scans
+from smfeval.show.series import (
+    breaks,
+    gap_mask,
+    polyline,
+    stretch_index,
+    thin_scans,
+    time_series,
+)
 from support.costs import hottest_line
 
 COLUMNS = 10
@@ -52,8 +60,8 @@ def test_gaps_survive_and_no_others_appear(track):
         assert np.isin(before, kept).all()
         assert np.isin(before + 1, kept).all()
         assert stretch_index(stamp)[-1] == len(before)
-        drawn = polyline(stamp, first)[1]
-        assert np.isnan(drawn).sum() == len(before)
+        (drawn,) = polyline(stamp, first)
+        assert np.isnan(drawn).sum() == breaks(stamp).sum()
 
 
 @given(tracks())
@@ -72,9 +80,28 @@ def test_few_scans_are_all_kept(rng):
 
 def test_a_line_is_broken_in_the_middle_of_a_gap():
     stamp = np.array([0, 1, 2, 3, 10, 11]) * 10**9
-    time_s, values = polyline(stamp, np.arange(6.0))
+    time_s, values = time_series(stamp, np.arange(6.0))
     np.testing.assert_array_equal(time_s, [0, 1, 2, 3, 6.5, 10, 11])
-    np.testing.assert_array_equal(values, [0, 1, 2, 3, np.nan, 4, 5])
+    np.testing.assert_array_equal(values, np.tile([0, 1, 2, 3, np.nan, 4, 5], (3, 1)))
+    np.testing.assert_array_equal(*polyline(stamp, np.arange(6.0)), values[1])
+
+
+@given(tracks())
+def test_bins_hold_least_median_and_greatest_value_and_cross_no_break(track):
+    stamp, values, _ = track
+    stamp = stamp * 10**7  # ns
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(series, "TIME_BINS", 20)
+        time_s, curve = time_series(stamp, values)
+    assert np.isnan(time_s).sum() == 0
+    assert np.isnan(curve[1]).sum() == breaks(stamp).sum()
+    stretch = np.concatenate([[0], np.cumsum(breaks(stamp))])
+    bins = (stamp - stamp[0]) // ((stamp[-1] - stamp[0]) // 20 + 1)
+    assert bins[-1] == 19
+    both = sorted(set(zip(stretch, bins, strict=True)))
+    groups = [values[(stretch == s) & (bins == b)] for s, b in both]
+    expected = [(g.min(), np.median(g), g.max()) for g in groups]
+    np.testing.assert_array_equal(curve[:, ~np.isnan(curve[1])].T, expected)
 
 
 def test_a_pause_of_two_steps_is_no_gap_and_one_of_three_is():
@@ -120,5 +147,6 @@ def test_thinning_has_no_loop_over_scans(rng):
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_or_two_scans_are_drawn_as_they_are(n):
-    time_s, values = polyline(np.arange(n) * 10**9, np.ones(n))
-    assert len(time_s) == len(values) == n
+    time_s, values = time_series(np.arange(n) * 10**9, np.ones(n))
+    assert time_s.tolist() == list(range(n))
+    assert values.tolist() == 3 * [n * [1.0]]

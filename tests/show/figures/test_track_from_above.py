@@ -44,7 +44,7 @@ def test_ellipses_on_the_track_are_magnified_as_the_legend_says(rng):
     position = found.position.estimate.position
     np.testing.assert_allclose([first.center, second.center], position[[3, 40], :2])
     words = next(text for text in legend_texts(axes) if "ellipses" in text)
-    factor = float(words.split()[-2].replace(",", ""))
+    factor = float(words.split()[-1].replace(",", ""))
     assert factor > 1
     assert first.width == pytest.approx(factor * 2 * 2.4477 * np.sqrt(S[1, 1]), rel=1e-3)
     assert first.height == pytest.approx(factor * 2 * 2.4477 * np.sqrt(S[0, 0]), rel=1e-3)
@@ -52,10 +52,21 @@ def test_ellipses_on_the_track_are_magnified_as_the_legend_says(rng):
 
 
 @pytest.mark.parametrize(
-    ("radius", "factor"), [(0.02, 1), (0.01, 1), (0.009, 2), (0.003, 10), (0.001, 20), (5e-6, 5000)]
+    ("radius", "factor"),
+    [(0.02, 1), (0.0101, 1), (0.009, 2), (0.003, 10), (0.001, 20), (5e-6, 5000)],
 )
 def test_magnification_is_round_and_only_where_needed(radius, factor):
-    assert magnification(radius, 1.0) == pytest.approx(factor)
+    variance = radius**2 / -2 / np.log(0.05)  # the chi-squared quantile of two dimensions
+    covariance = variance * np.array([np.eye(2), 0.1 * np.eye(2)])
+    assert magnification(covariance, 1.0) == pytest.approx(factor)
+
+
+def test_ellipses_of_all_panels_have_one_factor(rng):
+    found = [evaluated(rng, name="a"), evaluated(rng, name="b", tightness=100)]
+    figure = draw("track", found, scans=[3])
+    first, second, _ = figure.axes
+    assert first.patches[0].width == pytest.approx(10 * second.patches[0].width)
+    assert sum("ellipses" in text for text in legend_texts(first)) == 1
 
 
 def test_large_ellipses_are_to_scale(rng):
@@ -88,11 +99,23 @@ def test_plain_poses_have_a_track_without_ellipses(rng):
     assert len(segments(axes).get_segments()) == 59
 
 
-def test_the_reference_is_dashed_and_grey(rng):
+def test_the_reference_is_wide_grey_and_below_the_estimate(rng):
     found = evaluated(rng)
-    (line,) = [x for x in draw("track", found).axes[0].lines if x.get_label() == "reference"]
+    axes = draw("track", found).axes[0]
+    line = line_of(axes, "reference")
     np.testing.assert_allclose(line.get_xdata(), found.position.reference.position[:, 0])
-    assert line.get_linestyle() == "--"
+    assert line.get_linewidth() > 2 * segments(axes).get_linewidth()[0]
+    assert line.get_color() == "0.8"
+
+
+def test_one_scale_of_colours_with_unit_for_all_panels(rng):
+    found = [evaluated(rng, name="a"), evaluated(rng, name="b")]
+    first, second, bar = draw("track", found).axes
+    assert bar.get_ylabel() == "position error (m)"
+    errors = np.concatenate([each.position.series["ape"] for each in found])
+    for axes in (first, second):
+        assert segments(axes).get_clim() == pytest.approx((0, np.quantile(errors, 0.98)))
+        assert axes.get_aspect() == 1
 
 
 def test_a_track_needs_x_and_y(rng):
@@ -113,9 +136,10 @@ def test_all_estimates_are_in_one_figure_and_a_lost_one_does_not_shrink_it(rng):
     away = estimate.position + np.linspace(0, 1, 60)[:, None] ** 2 * np.array([5e4, 0, 0])
     lost = replace(estimate, position=away, provenance=Provenance(name="lost"))
     far = evaluate(lost, truth, options=FAST)
-    (axes,) = draw("tracks", [near, far]).axes
-    np.testing.assert_allclose(line_of(axes, "near").get_xdata(), estimate.position[:, 0])
+    first, second, _ = draw("track", [near, far]).axes
     extent = np.ptp(truth.position[:, :2], axis=0).max()
     beyond = int((far.position.series["ape"] > 0.5 * extent).sum())
-    assert len(line_of(axes, f"lost ({beyond} scans beyond the axes)").get_xdata()) == 60
-    assert np.diff(axes.get_xlim())[0] < 3 * np.ptp(truth.position[:, 0])
+    assert second.get_title(loc="left") == f"lost ({beyond} scans beyond the axes)"
+    assert len(segments(second).get_segments()) == 59
+    for axes in (first, second):
+        assert np.diff(axes.get_xlim())[0] < 3 * np.ptp(truth.position[:, 0])

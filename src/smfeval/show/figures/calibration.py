@@ -11,7 +11,8 @@ from smfeval.evaluation import Evaluation
 from smfeval.score.log import consistency, sharpness
 from smfeval.show.figures.style import (
     BAND_GREY,
-    HONEST_GREY,
+    GREY,
+    HANDLE_LETTERS,
     colour,
     draw_series,
     estimator_names,
@@ -25,72 +26,80 @@ from smfeval.show.series import (
     estimate_name,
     numbered_beliefs,
     origin_ns,
-    polyline,
     single_belief,
+    time_series,
 )
 
+LETTER_SHARE, LINE_SHARE = 0.026, 0.075  # of the axes: a letter and a line of the legend
 AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
 
 
 def coverage(axes: Axes, evaluations: Evaluations) -> None:
-    """Share of scans whose PIT is at most the level, with pointwise intervals.
+    """Share of scans whose PIT is at most the level, with pointwise 95 % CIs as a band.
 
-    The intervals know that neighbouring scans depend on each other; a level that has none has the
-    ends of its neighbours (`coverage_curve`), and the legend counts how often.
+    The intervals know that neighbouring scans are correlated. A level that has none has the ends
+    of its neighbours (`coverage_curve`); the band has an edge where the interval is its own. The
+    legend stands in a corner that is free, if there is one.
     """
     kept = numbered_beliefs(evaluations)
     found = list(kept.values())
-    axes.plot([0, 1], [0, 1], color=HONEST_GREY, ls="--", label="if honest")
-    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
+    nominal = np.concatenate([[0.0], LEVELS, [1.0]])
+    axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, label="consistent")
+    curves, labels = [nominal], estimator_names(found)
+    for i, (number, each) in enumerate(kept.items()):
         curve = coverage_curve(each)
-        nominal = np.concatenate([[0.0], LEVELS, [1.0]])
-        inside = np.concatenate([[0.0], curve.share, [1.0]])
-        banded = not np.isnan(curve.low).all()
-        note = ""  # how many levels have no interval of their own
-        if each.options.intervals.method is not None and not banded:
-            note = " (no interval)"
-        elif each.options.intervals.method is not None and curve.borrowed:
-            note = f" (interval of neighbours at {curve.borrowed} of {len(LEVELS)} levels)"
-        axes.plot(nominal, inside, **line_style(number), label=f"{name}{note}")
-        if banded:
-            ends = np.concatenate([[0.0], curve.low, [1.0]]), np.concatenate([[0], curve.high, [1]])
-            axes.fill_between(nominal, *ends, color=colour(number), alpha=0.2, lw=0)
+        inside, low, high = (
+            np.concatenate([[0.0], part, [1.0]]) for part in (curve.share, curve.low, curve.high)
+        )
+        if curve.own.any():
+            axes.fill_between(nominal, low, high, color=colour(number), alpha=0.12, lw=0, zorder=1)
+            for end in (curve.low, curve.high):
+                edge = np.where(curve.own, end, np.nan)
+                axes.plot(LEVELS, edge, color=colour(number), lw=0.4, zorder=1.5)
+        elif each.options.intervals.method is not None:
+            labels[i] += " (no CI)"
+        axes.plot(nominal, inside, **line_style(number), lw=1.3, label=labels[i])
+        curves.append(inside)
     axes.set(xlim=AXIS_LIMITS, ylim=AXIS_LIMITS, aspect="equal")
-    finish(axes, "nominal level", "share of scans inside")
+    finish(axes, "nominal coverage", "share of scans inside")
+
+    wide = LETTER_SHARE * (HANDLE_LETTERS + max(map(len, [*labels, "consistent"])))
+    tall = LINE_SHARE * (len(labels) + 1)
+    if np.interp(wide, nominal, np.max(curves, axis=0)) < 1 - tall:
+        axes.legend(loc="upper left")
+    elif np.interp(1 - wide, nominal, np.min(curves, axis=0)) > tall:
+        axes.legend(loc="lower right")
 
 
 BINS = 20
 BAND_LEVEL = 0.95
-PIT_WORDS = "probability integral transform of the NEES"
 
 
 def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     """Share of scans in each of BINS equal bins of the PIT, times BINS.
 
-    The band holds a bar of an honest belief with probability 95 %, for as many independent scans
-    as the mean log NEES is worth; bars forget faster than that, so the band is rather too wide.
+    The band holds a bar of a consistent belief with probability 95 %, for as many independent
+    scans as the mean log NEES is worth; the correlation of a bar is shorter, so the band is rather
+    too wide.
     """
     found = single_belief(evaluation)
     pit = found.position.series["pit"]
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
-    name = estimator_names([found])[0]
-    band = honest_band(independent_scans(found))
-    legend = "if honest (nobody can tell how many scans are independent)"
+    scans = effective_scans(found)
+    band, counted = consistent_band(scans), "effective sample size unknown"
     if band is not None:
-        axes.axhspan(*band, color=BAND_GREY, lw=0, zorder=0)
-        legend = (
-            f"if honest, 95 % for {words.number(independent_scans(found) or 0)} independent scans"
-        )
-    axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label=name)
-    axes.axhline(1.0, color=HONEST_GREY, ls="--", label=legend)
+        axes.axhspan(*band, color=BAND_GREY, lw=0, zorder=0, label="95 % if consistent")
+        counted = f"{words.number(scans or 0)} effective scans"
+    axes.stairs(density, edges, fill=True, color=colour(0), alpha=0.75, label="scans")
+    axes.axhline(1.0, color=GREY, ls="--", label="consistent")
+    axes.set_title(f"{estimator_names([found])[0]}: {counted}")
     axes.set_xlim(0, 1)
     particles = found.position.residuals.ensemble is not None
-    what = "rank of the reference among the particles" if particles else PIT_WORDS
-    finish(axes, what, "density")
+    finish(axes, "rank among the particles" if particles else "PIT of the NEES", "density")
 
 
-def independent_scans(evaluation: Evaluation) -> float | None:
-    """Scans, if independent, that would tell as much about the mean log NEES; None: unknown.
+def effective_scans(evaluation: Evaluation) -> float | None:
+    """Effective sample size of the mean log NEES; None: unknown.
 
     The PIT itself will not do: that of an overconfident belief is stuck at 1.
     """
@@ -99,7 +108,7 @@ def independent_scans(evaluation: Evaluation) -> float | None:
     return evaluation.options.intervals.of(log_nees, "mean", "nat").n_effective
 
 
-def honest_band(scans: float | None) -> tuple[float, float] | None:
+def consistent_band(scans: float | None) -> tuple[float, float] | None:
     """Ends of the density of one bin, by the binomial law; None for less than one scan."""
     whole = int(scans or 0)
     if whole < 1:
@@ -113,7 +122,7 @@ def honest_band(scans: float | None) -> tuple[float, float] | None:
 def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     """Consistency above, on a logarithmic axis; sharpness below. Their sum is the log score.
 
-    LS = consistency + sharpness + d/2 log 2 pi, in nats. An honest belief has a mean consistency
+    LS = consistency + sharpness + d/2 log 2 pi, in nats. A consistent belief has a mean
     of d/2; sharpness is only worth having as long as consistency does not pay for it.
     """
     above, below = axes
@@ -127,13 +136,12 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         stamp, residuals = each.position.estimate.stamp, each.position.residuals
         parts = consistency(residuals), sharpness(residuals)
-        time, first, second = polyline(stamp, *parts, origin_ns=start)
-        legend = f"{name} (means {words.join(words.number(float(p.mean())) for p in parts)} nat)"
-        draw_series(above, time, first, **line_style(number), lw=0.8, label=legend)
-        draw_series(below, time, second, **line_style(number), lw=0.8)
+        time, first, second = time_series(stamp, *parts, origin_ns=start)
+        draw_series(above, time, first, **line_style(number), label=name)
+        draw_series(below, time, second, **line_style(number))
     for d in np.unique([each.position.residuals.dimension for each in found]):
-        legend = f"if honest: mean {words.exact(d / 2)} nat"
-        above.axhline(d / 2, color=HONEST_GREY, ls="--", label=legend)
+        legend = f"mean if consistent, {words.exact(d / 2)} nat"
+        above.axhline(d / 2, color=GREY, lw=0.8, zorder=1, label=legend)
     below.margins(x=0.01)
     finish(above, "", "consistency (nat)", log="y")
     finish(below, "time (s)", "sharpness (nat)")

@@ -41,11 +41,7 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
     figures = [name for name in BELIEF_FIGURES if name in drawn]
     for each in found:
         if figures and not has_belief(each):
-            without = "it has an error and no sigma" if "error" in drawn else "nothing is drawn"
-            yield (
-                f"{estimate_name(each)} reports no uncertainty: not in {words.join(figures)}; "
-                f"{without}"
-            )
+            yield f"{estimate_name(each)} reports no uncertainty: not in {words.join(figures)}"
         elif "log" in drawn and has_belief(each) and not has_log_parts(each):
             yield (
                 f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
@@ -87,16 +83,27 @@ def figures_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) ->
 
 
 def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gallery:
-    """Figures that several evaluations share, then those of each, named after the estimate."""
+    """Every figure once, with all estimates that it can be drawn of; notes name the others."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    jobs = _jobs({"evaluations": found, "evaluation": found})
+    whole = _draw_jobs([job for job in jobs if job[0] != "boxes" or len(found) > 1], make)
+    figures, refused = dict(whole.figures), dict(whole.refusals)
+    left_out: dict[str, list[str]] = {}  # reason -> figures
+    for name in [name for name in refused if len(found) > 1 and name not in BELIEF_FIGURES]:
+        alone = [_draw_jobs([(name, name, (each,), {})], Figure) for each in found]
+        kept = [each for each, one in zip(found, alone, strict=True) if one.figures]
+        if not kept:
+            continue
+        figures[name] = draw(name, kept, make=make)
+        del refused[name]
+        for reason in (reason for one in alone for reason in one.refusals.values()):
+            left_out.setdefault(reason, []).append(name)
+    notes = [f"{reason}: not in {words.join(names)}" for reason, names in left_out.items()]
     names = [each.estimate.provenance.name for each in found]
-    jobs = [job for job in _jobs({"evaluations": found}) if job[0] != "tracks" or len(found) > 1]
-    for number, (each, name) in enumerate(zip(found, words.names(names), strict=True), start=1):
-        tail = "" if len(found) == 1 else f"_{number}_{_as_file_name(name)}"
-        jobs += _jobs({"evaluation": each}, tail)
-    gallery = _draw_jobs(jobs, make)
-    return replace(
-        gallery, notes=(*omission_notes(found, gallery.figures), *missing_glyph_notes(names))
+    return Gallery(
+        {name: figures[name] for name in FIGURES if name in figures},
+        refused,
+        (*omission_notes(found, figures), *notes, *missing_glyph_notes(names)),
     )
 
 
@@ -113,10 +120,10 @@ def gallery_of_track(track: AnyTrack, *, make: FigureFactory = Figure) -> Galler
     return replace(gallery, notes=missing_glyph_notes([track.provenance.name]))
 
 
-def _jobs(subjects: dict[str, Any], tail: str = "") -> list[FigureJob]:
+def _jobs(subjects: dict[str, Any]) -> list[FigureJob]:
     """The figures of the table that are drawn from these subjects, named by what they need."""
     return [
-        (f"{name}{tail}", name, (subjects[kind.needs],), {})
+        (name, name, (subjects[kind.needs],), {})
         for name, kind in FIGURES.items()
         if kind.needs in subjects
     ]
@@ -146,27 +153,25 @@ RANKED_METRICS = ("mae", "energy", "log", "k")
 
 
 def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
-    """The forest of k over tracks, ANEES of repeats, and rank diagrams over all tracks."""
-    jobs: list[FigureJob] = [("forest", "forest", (forest_rows(study),), {})]
+    """k over tracks, ANEES of repeats, and rank diagrams over all tracks."""
+    gauges = dict.fromkeys(words.aligned(each.gauge) for each in study.results if each.gauge)
+    rows, options = forest_rows(study), {"title": f"k {words.join(gauges)}"}
+    jobs: list[FigureJob] = [(name, name, (rows,), options) for name in ("forest", "spread")]
     jobs += [("anees", "anees", (study.monte_carlo,), {})] if study.monte_carlo else []
     # The section over all tracks is the last that is not of converged tracks only.
     whole = [section for section in study.sections if not section.converged_only]
-    titles, refused = {}, {}
+    ranked, refused = {}, {}
     for column in whole[-1].columns if whole else ():
-        name, ranks = f"ranks_{column.metric}", column.ranks
+        ranks = column.ranks
         if column.metric not in RANKED_METRICS or ranks is None:
             continue
         if ranks.critical_difference is None:
-            refused[name] = ranks.reason or "nobody is told apart"
+            refused[f"ranks of {column.metric}"] = ranks.reason or "no two differ"
             continue
-        groups = [clique for clique in ranks.cliques if len(clique) > 1]
-        options = {"critical_difference": ranks.critical_difference, "groups": groups}
-        jobs.append((name, "ranks", (ranks.names, ranks.mean_rank), options))
-        titles[name] = f"mean rank by {NUMBERS[column.metric].title} over {ranks.tracks} tracks"
+        tracks = words.count(ranks.tracks, "track")
+        ranked[f"mean rank by {NUMBERS[column.metric].title} over {tracks}"] = ranks
+    jobs += [("ranks", "ranks", (ranked,), {})] if ranked else []
     gallery = _draw_jobs(jobs, make)
-    for name, title in titles.items():
-        if name in gallery.figures:
-            gallery.figures[name].suptitle(title, fontsize=8)
     return replace(gallery, refusals=gallery.refusals | refused)
 
 
@@ -266,7 +271,7 @@ def figure_of(subject: Drawable, name: str | None = None) -> Figure:
         return _of_gallery(gallery_of_sweep(subject, make=ShownFigure), name)
     drawn_from: dict[str, Any] = {}  # by the `needs` of figures of the table
     if isinstance(subject, Evaluation):
-        drawn_from = {"evaluations": [subject], "evaluation": subject}
+        drawn_from = {"evaluations": subject, "evaluation": subject}
     elif isinstance(subject, Comparison):
         drawn_from = {"comparison": subject, "pairs": subject.pairs}
     elif isinstance(subject, Calibration):  # k of tracks that were held out, before and after

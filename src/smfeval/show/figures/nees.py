@@ -1,11 +1,14 @@
 """NEES over time, its autocorrelation, NEES over the condition of the geometry, k over horizons."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
+from smfeval.evaluation.result import ScoredScans, SpaceScores
 from smfeval.judge.levels import TAIL
 from smfeval.maths.arrays import Floats
 from smfeval.maths.autocovariance import autocovariance, block_length
@@ -13,90 +16,79 @@ from smfeval.maths.special import normal_quantile
 from smfeval.score.pit import effective_particles, honest_quantile
 from smfeval.show.figures.style import (
     BAND_GREY,
-    HONEST_GREY,
+    GREY,
     colour,
+    draw_band,
     draw_series,
     estimator_names,
     finish,
     line_style,
+    marker_style,
 )
 from smfeval.show.series import (
     Evaluations,
     check_positive,
     check_same_length,
     estimate_name,
-    nees_ratio,
     numbered_beliefs,
     origin_ns,
-    polyline,
     single_belief,
+    time_series,
 )
 from smfeval.summarise.inflation import median_chi_squared
 
-HONEST_QUANTILES = (0.025, 0.975)  # the central 95 % of an honest belief's NEES
+SPACES = ("position", "rotation", "pose")
+CONSISTENT_QUANTILES = (0.025, 0.5, 0.975)  # the central 95 % of a consistent NEES, and its median
 MAX_POINTS = 5000  # more are counted in hexagons instead of drawn on top of each other
 
 
-def nees_over_time(axes: Axes, evaluations: Evaluations) -> None:
-    """NEES of each scan on a logarithmic axis, medians dashed, over the honest band and median."""
+def nees_over_time(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> None:
+    """NEES of each scan over the 95 % band and the median of a consistent belief, logarithmic.
+
+    One of the axes for each space, with the lines of all estimates that are scored there.
+    """
+    panels = [axes] if isinstance(axes, Axes) else list(axes)
     kept = numbered_beliefs(evaluations)
-    found = list(kept.values())
-    start = origin_ns(found)
-    for number, name, each in zip(kept, estimator_names(found), found, strict=True):
-        stamp, nees = each.position.estimate.stamp, each.position.series["nees"]
-        time, drawn = polyline(stamp, nees, origin_ns=start)
-        median = float(np.median(nees))
-        legend = f"{name} (median {words.number(median)})"
-        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
-        axes.axhline(median, color=colour(number), ls="--", lw=0.8)
-    own = [effective_particles(each.position.residuals) is not None for each in found]
-    laws = {  # Gaussians of one dimension share the law of their NEES
-        number if particles else -each.position.residuals.dimension: each
-        for number, (each, particles) in enumerate(zip(found, own, strict=True))
-    }
-    for _, each in sorted(laws.items(), key=lambda law: law[0] >= 0):
-        _draw_honest_band(axes, each, start)
-    axes.margins(x=0.01)
-    finish(axes, "time (s)", "NEES", log="y")
+    start, names = origin_ns(list(kept.values())), estimator_names(list(kept.values()))
+    for panel, space in zip(panels, SPACES, strict=False):
+        scored = {at: getattr(each, space) for at, each in kept.items()}
+        laws: dict[int, SpaceScores] = {}  # Gaussians of one dimension share the law of their NEES
+        for (number, each), name in zip(scored.items(), names, strict=True):
+            if each is None:
+                continue
+            time, drawn = time_series(each.estimate.stamp, each.series["nees"], origin_ns=start)
+            draw_series(panel, time, drawn, **line_style(number), label=name)
+            own = effective_particles(each.residuals) is not None
+            laws[number if own else -each.residuals.dimension] = each
+        for _, each in sorted(laws.items(), key=lambda law: law[0] >= 0):
+            _draw_consistent_band(panel, each, start)
+        panel.margins(x=0.01)
+        panel.set_title(space if len(panels) > 1 else "")
+        finish(panel, "time (s)" if panel is panels[-1] else "", "NEES", log="y")
 
 
-def nees_of_spaces(axes: Axes, evaluation: Evaluation) -> None:
-    """NEES over its honest median in each space: k of every scan, medians dashed."""
-    evaluation = single_belief(evaluation)
-    start = origin_ns([evaluation])
-    for number, scored in enumerate(evaluation.spaces):
-        ratio = nees_ratio(scored)
-        time, drawn = polyline(scored.estimate.stamp, ratio, origin_ns=start)
-        median = float(np.median(ratio))
-        axis_names = ", ".join(scored.space.axis_names)
-        legend = f"{scored.space.name} ({axis_names}): k = {words.number(median)}"
-        draw_series(axes, time, drawn, **line_style(number), lw=0.7, label=legend)
-        axes.axhline(median, color=colour(number), ls="--", lw=0.8)
-    axes.axhline(1.0, color=HONEST_GREY, ls=":", lw=0.8, label="median if honest")
-    axes.margins(x=0.01)
-    finish(axes, "time (s)", "NEES over its honest median", log="y")
+def space_count(evaluations: Evaluations) -> int:
+    """Spaces in which some belief is scored: position, then rotation and pose."""
+    return max(len(each.spaces) for each in numbered_beliefs(evaluations).values())
 
 
-def _draw_honest_band(axes: Axes, evaluation: Evaluation, start: int) -> None:
-    residuals, stamp = evaluation.position.residuals, evaluation.position.estimate.stamp
-    low, middle, high = (
-        honest_quantile(residuals, share)
-        for share in (HONEST_QUANTILES[0], 0.5, HONEST_QUANTILES[1])
-    )
-    if effective_particles(residuals) is None:
-        axes.axhspan(low[0], high[0], color=BAND_GREY, lw=0, zorder=0, label="if honest: 95 %")
-        axes.axhline(
-            middle[0],
-            color=HONEST_GREY,
-            ls="--",
-            label=f"if honest: median {words.number(middle[0])}",
-        )
+def nees_height_in(evaluations: Evaluations, width: float) -> float:
+    """Height of the panel of each space."""
+    del width
+    return 1.9 if space_count(evaluations) == 1 else 1.3
+
+
+def _draw_consistent_band(axes: Axes, scored: ScoredScans, start: int) -> None:
+    low, middle, high = (honest_quantile(scored.residuals, q) for q in CONSISTENT_QUANTILES)
+    if effective_particles(scored.residuals) is None:
+        axes.axhspan(low[0], high[0], color=BAND_GREY, lw=0, zorder=0, label="95 % if consistent")
+        axes.axhline(middle[0], color=GREY, lw=0.8, zorder=1, label="median if consistent")
         return
-    time, low, middle, high = polyline(stamp, low, middle, high, origin_ns=start)
-    axes.fill_between(
-        time, low, high, color=BAND_GREY, lw=0, zorder=0, label="if honest: 95 % (particles)"
-    )
-    axes.plot(time, middle, color=HONEST_GREY, ls="--", label="if honest: median (particles)")
+    stamp = scored.estimate.stamp
+    time, *curves = time_series(stamp, low, middle, high, origin_ns=start)
+    low, middle, high = (curve[1] for curve in curves)
+    draw_band(axes, time, low, high, color=BAND_GREY, label="95 % if consistent (particles)")
+    axes.plot(time, middle, color=GREY, lw=0.8, zorder=1, label="median if consistent (particles)")
 
 
 MIN_SCANS = 20  # scans: fewer have no lags to speak of
@@ -107,8 +99,8 @@ LAG_MARGIN = 1.5  # the axis ends this far beyond the longest mark
 def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     """Autocorrelation of |e| and of the NEES over the lag, in scans.
 
-    Marked are the Politis-White block length of each and the memory, scans per independent scan,
-    on which the interval of k rests. Gaps in time count as one step.
+    Marked are the Politis-White block length of each (dotted) and the scans per effective one, on
+    which the interval of k rests (dashed). Gaps in time count as one step.
     """
     found = single_belief(evaluation)
     scored = {"error": found.position.series["ape"], "NEES": found.position.series["nees"]}
@@ -119,23 +111,25 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
         )
     for what, series in scored.items():
         if np.ptp(series) == 0:
-            raise SeriesError(f"{estimate_name(found)}: the {what} never changes; it has no memory")
+            raise SeriesError(
+                f"{estimate_name(found)}: the {what} never changes; it has no autocorrelation"
+            )
     blocks = {what: block_length(series).geometric for what, series in scored.items()}
-    memory = memory_scans(found)
-    longest = LAG_MARGIN * max(*blocks.values(), memory or 0.0)
+    per_effective = scans_per_effective(found)
+    longest = LAG_MARGIN * max(*blocks.values(), per_effective or 0.0)
     lags = min(scans - 1, max(MIN_LAGS, int(np.ceil(longest))))
 
     band = float(normal_quantile(0.975)) / np.sqrt(scans)
     axes.axhspan(-band, band, color=BAND_GREY, lw=0, zorder=0, label="95 % if independent")
     for i, (what, series) in enumerate(scored.items()):
-        legend = f"{what} (block length {words.number(blocks[what])} scans)"
-        axes.plot(np.arange(lags + 1), correlation(series, lags), color=colour(i), label=legend)
-        axes.axvline(blocks[what], color=colour(i), ls=":")
-    if memory is not None:
-        legend = f"memory of k: {words.number(memory)} scans"
-        axes.axvline(memory, color=HONEST_GREY, ls="--", label=legend)
+        axes.plot(np.arange(lags + 1), correlation(series, lags), **line_style(i), label=what)
+        axes.axvline(blocks[what], color=colour(i), ls=":", label="block length")
+    if per_effective is not None:
+        axes.axvline(per_effective, color=GREY, ls="-.", label="scans per effective scan")
+    lengths = words.join(words.number(length) for length in blocks.values())
+    axes.set_title(f"{estimator_names([found])[0]}: blocks of {lengths} scans")
     axes.set_xlim(0, lags)
-    finish(axes, "lag (scans)", f"autocorrelation\nof {estimator_names([found])[0]}")
+    finish(axes, "lag (scans)", "autocorrelation")
 
 
 def correlation(series: Floats, lags: int) -> Floats:
@@ -144,8 +138,8 @@ def correlation(series: Floats, lags: int) -> Floats:
     return covariance / covariance[0]
 
 
-def memory_scans(evaluation: Evaluation) -> float | None:
-    """Scans per independent scan behind k; None where nobody can tell."""
+def scans_per_effective(evaluation: Evaluation) -> float | None:
+    """Scans over the effective sample size behind k; None where it is unknown."""
     k = evaluation.get("k")
     if k is None or k.n_effective is None:
         return None
@@ -167,14 +161,9 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
         axes.plot(x, y, ".", ms=2.5, alpha=0.5, mew=0, color=colour(0), label="scans")
         axes.set(xscale="log", yscale="log")
     ends = np.array([x.min(), x.max()])
-    legend = f"fit: slope {words.fixed(slope, 2, signed=True)} of the logarithms".replace(
-        "-", "\N{MINUS SIGN}"
-    )
+    legend = f"fit, slope {words.fixed(slope, 2, signed=True)}".replace("-", "\N{MINUS SIGN}")
     axes.plot(ends, 10**offset * ends**slope, color=colour(1), lw=1.4, label=legend)
-    honest = median_chi_squared(dimension)
-    axes.axhline(
-        honest, color=HONEST_GREY, ls="--", label=f"if honest: median {words.number(honest)}"
-    )
+    axes.axhline(median_chi_squared(dimension), color=GREY, ls="--", label="median if consistent")
     finish(axes, "condition number", "NEES", log="xy")
 
 
@@ -187,13 +176,11 @@ def fit_log_line(condition: Floats, nees: Floats) -> tuple[float, float]:
     return slope, float(y.mean() - slope * x.mean())
 
 
-BAND_OPACITY = 0.2
-
-
 def k_over_horizon(axes: Axes, evaluation: Evaluation) -> None:
-    """k of windows that do not overlap over their duration, with its 95 % band, both logarithmic.
+    """k of windows that do not overlap over their duration, with its 95 % CI, both logarithmic.
 
-    Filled marks are horizons that a verdict may rest on.
+    Filled marks are horizons that a verdict may rest on: of independent windows and a reported
+    covariance that is steady.
     """
     found = single_belief(evaluation)
     motion = found.relative_motion
@@ -208,23 +195,13 @@ def k_over_horizon(axes: Axes, evaluation: Evaluation) -> None:
     if not ((seconds > 0).all() and (k > 0).all()):
         raise SeriesError(f"{estimate_name(found)}: a k of zero has no place on a logarithmic axis")
 
-    axes.axhline(1.0, color=HONEST_GREY, ls="--", label="if honest: 1")
-    if len(k) > 1:
-        axes.fill_between(seconds, low, high, color=colour(0), alpha=BAND_OPACITY, lw=0)
+    axes.axhline(1.0, color=GREY, ls="--", label="k if consistent")
     bars = np.stack([k - low, high - k])
-    legend = f"k and 95 % ({words.number_range([row.windows for row in motion.rows])} windows)"
-    axes.errorbar(seconds, k, yerr=bars, color=colour(0), marker="o", ms=4, lw=1.2, label=legend)
+    look = marker_style(0)
+    axes.errorbar(seconds, k, yerr=bars, **look, capsize=2, label="k, 95 % CI")
     if not usable.all():
-        legend = "windows not independent, or claims unsteady"
-        axes.plot(
-            seconds[~usable],
-            k[~usable],
-            "o",
-            ms=4,
-            color=colour(0),
-            mfc="white",
-            label=legend,
-            zorder=3,
-        )
-    name = estimator_names([found])[0]
-    finish(axes, "horizon (s)", f"k of relative motion\nof {name}", log="xy")
+        hollow = look | {"ls": "none", "mfc": "white", "label": "no verdict rests on it"}
+        axes.plot(seconds[~usable], k[~usable], **hollow, zorder=3)
+    windows = words.number_range([row.windows for row in motion.rows])
+    axes.set_title(f"{estimator_names([found])[0]}: {windows} windows")
+    finish(axes, "horizon (s)", "k of relative motion", log="xy")

@@ -1,4 +1,4 @@
-"""Gauge sensitivity: could the choice of the alignment explain the pair inflation?"""
+"""Pairs: k of every two tracks, and whether alignment or time offset could explain it."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -15,7 +15,7 @@ from smfeval.errors import SeriesError
 from smfeval.show.figures.style import (
     BAND_GREY,
     COLOUR_MAP,
-    HONEST_GREY,
+    GREY,
     colour,
     escape_name,
     finish,
@@ -38,32 +38,37 @@ def pair_name(pair: Pair) -> str:
     return f"{escape_name(words.stem(pair.a))}, {escape_name(words.stem(pair.b))}"
 
 
-TOO_FEW = "too few freedoms: proves nothing"
+def aligned_pairs(pairs: Sequence[Pair]) -> str:
+    """'after SE(3) alignment'; nothing where there is no pair."""
+    return words.join(dict.fromkeys(words.aligned(pair.alignment.kind) for pair in pairs))
+
+
+TOO_FEW = "too few degrees of freedom"
 GaugeSensitivityRows = Sequence[tuple[str, float]]
 
 
 def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivityRows) -> None:
     """k under each alignment, of one pair or several, or of rows (alignment, k).
 
-    Hollow marks are alignments with fewer freedoms than the tracks leave open: their k proves
-    nothing. A ring marks the alignment that was chosen; one that cannot be fitted is missing.
+    Hollow marks are alignments with fewer degrees of freedom than the tracks leave open: their k
+    shows nothing. A ring marks the alignment that was chosen; one that cannot be fitted is missing.
     """
     pairs = pairs_of(sweep)
     rows: list[tuple[str, list[GaugeRow]]] = [
         (pair_name(pair), list(pair.gauges)) for pair in pairs
-    ] or [("$k$", [GaugeRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
+    ] or [("k", [GaugeRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
     kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
     for number, (name, gauges) in enumerate(rows):
         _draw_gauge_points(axes, name, [row for row in gauges if row.k is not None], kinds, number)
-    axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
+    axes.axhline(1, color=GREY, ls="--", label="1 or less shows nothing")
     every = [row for _, line in rows for row in line]
     if not all(row.admissible for row in every):
-        axes.plot([], [], "o", mfc="white", mec=HONEST_GREY, label=TOO_FEW)
+        axes.plot([], [], "o", mfc="white", mec=GREY, label=TOO_FEW)
     if any(row.chosen for row in every):
-        axes.plot([], [], "o", mfc="none", mec=HONEST_GREY, ms=8, label="chosen alignment")
-    axes.set_xticks(range(len(kinds)), kinds)
+        axes.plot([], [], "o", mfc="none", mec=GREY, ms=8, label="chosen alignment")
+    axes.set_xticks(range(len(kinds)), [words.GROUPS.get(kind, kind) for kind in kinds])
     axes.set_xlim(-0.5, len(kinds) - 0.5)
-    finish(axes, "alignment", "pair inflation $k$", log="y")
+    finish(axes, "alignment", "k of the pair", log="y")
 
 
 def _draw_gauge_points(
@@ -88,16 +93,17 @@ def clock_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | ClockSensitivit
     pairs = pairs_of(sweep)
     rows: list[tuple[str, ClockSensitivityRows]] = [
         (pair_name(pair), [(row.offset_ms, row.k) for row in pair.clock]) for pair in pairs
-    ] or [("$k$", sweep)]  # type: ignore[list-item]
+    ] or [("k", sweep)]  # type: ignore[list-item]
     for number, (name, row) in enumerate(rows):
         if not row:
-            raise SeriesError(f"{name}: too few scans for a sweep over the clock")
+            raise SeriesError(f"{name}: too few scans for a sweep over the time offset")
         offset, k = np.array(row, dtype=np.float64).T
         look = line_style(number) | marker_style(number)
         axes.plot(offset, check_positive(k, "k"), **look, label=name)
-    axes.axhline(1, color=HONEST_GREY, ls="--", label="1: proves nothing at or below")
-    axes.axvline(0, color=HONEST_GREY, lw=0.6)
-    finish(axes, "added to the first clock (ms)", "pair inflation $k$", log="y")
+    axes.axhline(1, color=GREY, ls="--", label="1 or less shows nothing")
+    axes.axvline(0, color=GREY, lw=0.6)
+    axes.set_title(aligned_pairs(pairs))
+    finish(axes, "time offset added to the first (ms)", "k of the pair", log="y")
 
 
 DARK_TEXT_LIMIT = 0.55  # part of the colour scale above which dark text reads better
@@ -106,7 +112,7 @@ DARK_TEXT_LIMIT = 0.55  # part of the colour scale above which dark text reads b
 def pair_matrix(axes: Axes, comparison: Comparison) -> None:
     """k_pair of every two tracks.
 
-    Cells at or below 1, which prove nothing, are grey; a star marks a lower 95 % bound above 1.
+    Cells at or below 1, which show nothing, are grey; a star marks a lower 95 % bound above 1.
     """
     names = words.names([track.provenance.name for track in comparison.tracks])
     labels, count = [escape_name(name) for name in names], len(names)
@@ -125,17 +131,17 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    axes.set_title("* lower 95 % bound above 1", loc="left", fontsize=7)
+    axes.set_title(f"{aligned_pairs(comparison.pairs)}\n* lower end of the 95 % CI above 1")
     figure = axes.get_figure()
     assert figure is not None
-    figure.colorbar(image, ax=axes, label="pair inflation $k$", extend="min", shrink=0.8)
+    figure.colorbar(image, ax=axes, label="k of the pair", extend="min", shrink=0.8)
 
 
 def _write_cells(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:
     """The number in both cells of a pair."""
-    proven = pair.lower_bound is not None and pair.lower_bound > 1
-    legend = f"{words.number(pair.k.value)}{'*' if proven else ''}"
+    shown = pair.lower_bound is not None and pair.lower_bound > 1
+    legend = f"{words.number(pair.k.value)}{'*' if shown else ''}"
     dark = pair.k.value <= 1 or float(norm(pair.k.value)) > DARK_TEXT_LIMIT
     ink = "black" if dark else "white"
     for row, column in ((i, j), (j, i)):
-        axes.text(column, row, legend, ha="center", va="center", size=7, color=ink)
+        axes.text(column, row, legend, ha="center", va="center", color=ink)

@@ -6,29 +6,28 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval import words
+from smfeval.compare.duels import Ranks
 from smfeval.compare.monte_carlo import BAND, MonteCarlo
 from smfeval.errors import SeriesError
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.show.figures.errors import draw_boxes
 from smfeval.show.figures.style import (
     BAND_GREY,
-    COLUMN_IN,
-    HONEST_GREY,
+    GREY,
     colour,
+    draw_band,
+    draw_series,
     escape_name,
-    legend_above,
+    finish,
     line_style,
     marker_style,
-    set_log_ticks,
 )
-from smfeval.show.series import check_positive
+from smfeval.show.series import check_positive, time_series
 
 ForestRow = tuple[str, float, float | None, float | None]  # track, value, low, high
 ROW_SHARE = 0.6  # part of a track's row that its estimators share
 
 
-def forest(
-    axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "inflation $k$"
-) -> None:
+def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k") -> None:
     """A row for each track, a mark for each estimator; hollow where there is no interval."""
     tracks = list(dict.fromkeys(row[0] for rows in study.values() for row in rows))
     if not tracks:
@@ -45,73 +44,97 @@ def forest(
         shown = marker_style(number) | {"ls": "none"}
         axes.plot(value[known], y[known], **shown, label=full)
         axes.plot(value[~known], y[~known], **shown, markerfacecolor="white", label=hollow)
-    axes.set_xscale("log")
-    axes.axvline(1, color=HONEST_GREY, ls="--", label="if honest")
+    axes.axvline(1, color=GREY, ls="--", label="k if consistent")
     if any(None in row for rows in study.values() for row in rows):
-        axes.plot([], [], ls="none", label="hollow: no interval")
+        axes.plot([], [], ls="none", label="hollow: no CI")
     axes.set_yticks(range(len(tracks)), [escape_name(track) for track in tracks])
     axes.set_ylim(len(tracks) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    set_log_ticks(axes.xaxis)
-    axes.set_xlabel(label)
-    legend_above(axes)
+    finish(axes, label, "", log="x")
 
 
-def forest_size_in(study: Mapping[str, Sequence[ForestRow]]) -> tuple[float, float]:
-    """As high as its tracks need."""
+def forest_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> float:
+    """As high as its tracks and estimators need."""
+    del width
     tracks = {row[0] for rows in study.values() for row in rows}
-    return COLUMN_IN, 1.0 + 0.33 * len(tracks)
+    return 0.5 + (0.12 + 0.1 * len(study)) * len(tracks)
+
+
+def spread(
+    axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k of each track"
+) -> None:
+    """A box over the tracks for each estimator, and a mark for each track."""
+    values = {
+        number: check_positive([row[1] for row in rows], f"value of {name}")
+        for number, (name, rows) in enumerate(study.items())
+    }
+    draw_boxes(axes, values, [escape_name(name) for name in study])
+    for number, each in values.items():
+        axes.plot(
+            each, np.full(len(each), number), **marker_style(number), ls="none", ms=3.5, mfc="white"
+        )
+    axes.axvline(1, color=GREY, ls="--", label="k if consistent")
+    finish(axes, label, "", log="x")
+
+
+def spread_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> float:
+    """As high as its estimators need."""
+    del width
+    return 0.5 + 0.25 * len(study)
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
-    """Mean over runs of NEES / d at each time, over the band of an honest belief."""
+    """Mean over runs of NEES / d at each time, over the band of a consistent belief."""
     start = min(int(each.stamp[0]) for each in repeats)
     bands: set[tuple[int, float, float]] = set()
     for number, each in enumerate(repeats):
-        time = (each.stamp - start) / NANOSECONDS
+        shown = check_positive(each.anees, f"ANEES of {each.estimator}")
+        time, drawn, low, high = time_series(
+            each.stamp, shown, each.low, each.high, origin_ns=start
+        )
         name = f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}"
         outside = f"{words.share(each.outside)} outside"
-        shown = check_positive(each.anees, f"ANEES of {each.estimator}")
-        axes.plot(
-            time, shown, **line_style(number), lw=0.8, label=f"{escape_name(name)} ({outside})"
+        draw_series(
+            axes, time, drawn, **line_style(number), label=f"{escape_name(name)}, {outside}"
         )
         band = (each.runs, float(each.low[0]), float(each.high[0]))
         if band not in bands:
-            label = None if bands else f"if honest: {words.level(BAND)}"
-            axes.fill_between(
-                time, each.low, each.high, color=BAND_GREY, lw=0, zorder=0, label=label
-            )
+            label = None if bands else f"{words.level(BAND)} if consistent"
+            draw_band(axes, time, low[1], high[1], color=BAND_GREY, label=label)
             bands.add(band)
-    axes.axhline(1, color=HONEST_GREY, ls="--", lw=0.8)
-    axes.set_yscale("log")
+    axes.axhline(1, color=GREY, lw=0.8, zorder=1)
     axes.margins(x=0.01)
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("ANEES")
-    legend_above(axes)
+    finish(axes, "time (s)", "ANEES", log="y")
 
 
 AXIS_HEIGHT = 0.0  # height of the axis of ranks; names hang below it
 GROUP_STEP, NAME_STEP = 0.35, 0.6  # between bars of groups, and between names
-NAME_MARGIN = 0.35  # room for names on either side, in lengths of the line
+LETTER_SHARE, MAX_SHARE = 0.0175, 0.4  # of the width: a letter, and all names on one side
 OVERHANG = 0.06  # by which a bar reaches beyond the ranks it joins
 
 
-def rank_diagram(
-    axes: Axes,
-    names: Sequence[str],
-    mean_ranks: Sequence[float],
-    *,
-    critical_difference: float | None = None,
-    groups: Sequence[Sequence[str]] = (),
-) -> None:
-    """Mean ranks on a line, best on the left; bars join names that are not told apart.
+def rank_diagrams(axes: Sequence[Axes], ranked: Mapping[str, Ranks]) -> None:
+    """A diagram for each title: mean ranks on a line, best on the left.
 
-    Two mean ranks are told apart if they differ by more than the critical difference, which is
-    drawn as a measure above the line.
+    Two mean ranks differ if they are further apart than the critical difference, which is drawn as
+    a measure above the line; bars join names that do not.
     """
-    rank = np.asarray(mean_ranks, dtype=np.float64)
+    for panel, (title, ranks) in zip(axes, ranked.items(), strict=True):
+        panel.set_title(title)
+        _draw_ranks(panel, ranks)
+
+
+def ranks_height_in(ranked: Mapping[str, Ranks], width: float) -> float:
+    """As high as the names need."""
+    del width
+    return 1.0 + 0.11 * max(len(ranks.names) for ranks in ranked.values())
+
+
+def _draw_ranks(axes: Axes, ranks: Ranks) -> None:
+    names, rank = ranks.names, np.asarray(ranks.mean_rank, dtype=np.float64)
+    critical_difference = ranks.critical_difference
+    groups = [clique for clique in ranks.cliques if len(clique) > 1]
     if len(names) < 2 or len(rank) != len(names):
         raise SeriesError(f"{len(names)} names and {len(rank)} mean ranks; two or more are ranked")
     if not (rank >= 1).all():
@@ -125,24 +148,26 @@ def rank_diagram(
     axes.plot([1, last], [AXIS_HEIGHT, AXIS_HEIGHT], color="black", lw=0.8, solid_capstyle="butt")
     for tick in range(1, int(last) + 1):
         axes.plot([tick, tick], [AXIS_HEIGHT, AXIS_HEIGHT + 0.15], color="black", lw=0.8)
-        axes.text(tick, AXIS_HEIGHT + 0.22, str(tick), ha="center", va="bottom", size=7)
+        axes.text(tick, AXIS_HEIGHT + 0.22, str(tick), ha="center", va="bottom")
 
     if critical_difference is not None:
-        height, end = AXIS_HEIGHT + 1.0, 1 + critical_difference
-        axes.plot([1, end], [height, height], "|-", color=HONEST_GREY, lw=0.8, ms=5)
+        height, end = AXIS_HEIGHT + 1.1, 1 + critical_difference
+        axes.plot([1, end], [height, height], "|-", color=GREY, lw=0.8, ms=5)
         legend = f"critical difference {words.number(critical_difference)}"
-        axes.text(end + 0.08, height, legend, ha="left", va="center", size=7, color=HONEST_GREY)
+        axes.text(1, height + 0.2, legend, ha="left", va="bottom", color=GREY)
 
     height = AXIS_HEIGHT - GROUP_STEP
     for group in groups:
-        ranks = [place[name] for name in group]
-        ends = [min(ranks) - OVERHANG, max(ranks) + OVERHANG]
+        joined = [place[name] for name in group]
+        ends = [min(joined) - OVERHANG, max(joined) + OVERHANG]
         axes.plot(ends, [height, height], color=colour(1), lw=2.5, solid_capstyle="butt")
         height -= GROUP_STEP
 
     lowest = _draw_names(axes, place, (1.0, last), height)
-    room = 0.1 + NAME_MARGIN * (last - 1)
-    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 1.4))
+    letters = max(len(escape_name(name)) for name in names) + len(" (1.00)  ")
+    share = min(LETTER_SHARE * letters, MAX_SHARE)
+    room = share / (1 - 2 * share) * (last - 1)
+    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 2.0))
     axes.set_axis_off()
 
 
@@ -152,7 +177,8 @@ def _draw_names(
     """Names beside the line, the better half on the left; returns the height of the lowest."""
     order = sorted(place, key=place.__getitem__)
     half = (len(order) + 1) // 2
-    sides = (order[:half], ends[0] - 0.1, "right"), (order[half:][::-1], ends[1] + 0.1, "left")
+    gap = 0.03 * (ends[1] - ends[0])
+    sides = (order[:half], ends[0] - gap, "right"), (order[half:][::-1], ends[1] + gap, "left")
     for side, edge, align in sides:
         for row, name in enumerate(side):
             y = height - NAME_STEP * row
@@ -160,6 +186,7 @@ def _draw_names(
                 [place[name], place[name], edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7
             )
             legend = f"{escape_name(name)} ({words.fixed(place[name], 2)})"
-            gap = -0.05 if align == "right" else 0.05
-            axes.text(edge + gap, y, legend, ha=align, va="center", size=7)
+            axes.text(
+                edge + (-0.5 if align == "right" else 0.5) * gap, y, legend, ha=align, va="center"
+            )
     return height - NAME_STEP * (half - 1)

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import (
     FuncFormatter,
     Locator,
@@ -23,27 +24,42 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats
 from smfeval.show.series import COLOURS
 
-COLUMN_IN, WIDE_IN = 3.4, 7.0  # one and two columns of a paper
+COLUMN_IN, WIDE_IN = 3.5, 7.16  # one and two columns of an IEEE paper
+POINTS = 8  # of every letter: the smallest that a paper prints
 
-DASHES = ("-", "--", "-.", ":")
+# Dashes differ beside the colours, for print in grey; five of them, seven colours: 35 lines.
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4, 1.2)),
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-HONEST_GREY = "0.45"  # the grey of references: what an honest belief, or the truth, looks like
+GREY = "0.4"  # the grey of references: what a consistent belief, or the truth, looks like
 BAND_GREY = "0.88"  # the grey of bands around them
+RANGE_OPACITY = 0.25  # of the range of many scans around their median
 COLOUR_MAP = "viridis"
 
 STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so figures look alike everywhere
     "mathtext.fontset": "dejavusans",
     "text.usetex": False,
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    "font.size": POINTS,
+    "axes.labelsize": POINTS,
+    "axes.titlesize": POINTS,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 4,
+    "figure.titlesize": POINTS,
+    "xtick.labelsize": POINTS,
+    "ytick.labelsize": POINTS,
+    "legend.fontsize": POINTS,
     "legend.frameon": False,
-    "legend.handlelength": 1.6,
+    "legend.handlelength": 1.8,
+    "legend.handletextpad": 0.5,
     "legend.columnspacing": 1.2,
+    "legend.labelspacing": 0.3,
+    "legend.borderpad": 0.1,
     "lines.linewidth": 1.0,
     "lines.markersize": 4,
     "axes.linewidth": 0.6,
@@ -76,27 +92,14 @@ def paper_style() -> Iterator[None]:
         yield
 
 
-def stacked_axes(figure: Figure, rows: int, size_in: tuple[float, float]) -> list[Axes]:
-    """Axes one above the other on an empty figure; they share their horizontal axis."""
-    figure.set_layout_engine("constrained")
-    figure.set_size_inches(size_in)
-    grid = figure.subplots(rows, 1, sharex=True, squeeze=False)
-    return list(grid[:, 0])
-
-
 def colour(number: int) -> str:
-    """Colour of the n-th estimator; they repeat after seven, `line` tells the rest apart."""
+    """Colour of the n-th estimator; they repeat after seven, with other dashes."""
     return COLOURS[number % len(COLOURS)]
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th estimator's line: solid for the first seven."""
-    return {"color": colour(number), "ls": DASHES[number // len(COLOURS) % len(DASHES)]}
-
-
-def band_style(opacity: float) -> dict[str, Any]:
-    """Look of a band that a belief reports."""
-    return {"color": HONEST_GREY, "alpha": opacity, "lw": 0}
+    """Colour and dashes of the n-th estimator's line."""
+    return {"color": colour(number), "ls": DASHES[number % len(DASHES)]}
 
 
 def marker_style(number: int) -> dict[str, Any]:
@@ -105,11 +108,10 @@ def marker_style(number: int) -> dict[str, Any]:
 
 
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"  # a letter, for labels that also hold names
-SIGMA_MEANING = "RMS of |e| if honest"  # of sigma = sqrt(tr S)
 MAX_NAME_LETTERS = 32  # letters of a name; a longer one loses its middle
 LETTER_EM = 0.56  # mean width of a letter, in font sizes
-LEGEND_POINTS = STYLE["legend.fontsize"]
 HANDLE_LETTERS = 6  # room that the line beside a legend's text takes
+LINE_IN = 1.5 * POINTS / 72  # height of a line of text
 
 
 def escape_name(name: str) -> str:
@@ -129,30 +131,39 @@ def estimator_names(evaluations: Sequence[Evaluation]) -> list[str]:
     return [escape_name(name) for name in words.names(names)]
 
 
-def legend_above(axes: Axes) -> None:
-    """The legend outside, above the axes, where it hides no data."""
-    handles, texts = axes.get_legend_handles_labels()
-    if not handles:
-        return
-    figure = axes.get_figure(root=True)
-    width_in = 0.8 * figure.get_figwidth() if figure is not None else 3.0
-    letters = width_in * 72 / (LETTER_EM * LEGEND_POINTS)
-    widest = max(len(text) for text in texts) + HANDLE_LETTERS
-    columns = max(1, min(len(texts), int(letters // widest)))
-    above = {"bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-    axes.legend(handles, texts, loc="lower left", ncols=columns, **above)
+def legend_below(figure: Figure, width_in: float) -> float:
+    """One legend below all axes, where it hides no data; returns its height in inches.
+
+    Lines come first, then bands; in as many columns as are not wider than the figure.
+    """
+    entries: dict[str, Any] = {}
+    for axes in figure.axes:
+        if axes.get_legend() is None:
+            for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
+                entries.setdefault(text, handle)
+    texts = sorted(entries, key=lambda text: not isinstance(entries[text], Line2D))
+    if not texts:
+        return 0.0
+    letters = width_in * 72 / (LETTER_EM * POINTS)
+    for rows in range(1, len(texts) + 1):
+        columns = [texts[i : i + rows] for i in range(0, len(texts), rows)]
+        if sum(max(map(len, column)) + HANDLE_LETTERS for column in columns) <= letters:
+            break
+    handles = [entries[text] for text in texts]
+    figure.legend(handles, texts, loc="outside lower center", ncols=len(columns))
+    return LINE_IN * rows
 
 
 def finish(axes: Axes, x: str, y: str, *, log: str = "") -> None:
-    """Labels, logarithmic axes ("x", "y" or "xy") with their ticks, and the legend above.
+    """Labels, and logarithmic axes ("x", "y" or "xy") with their ticks, if anything is positive.
 
     Logarithmic at last: until all is drawn, a zero has no place on such an axis.
     """
     for letter in log:
-        axes.set(**{f"{letter}scale": "log"})
-        set_log_ticks(getattr(axes, f"{letter}axis"))
+        if np.isfinite(getattr(axes.dataLim, f"minpos{letter}")):
+            axes.set(**{f"{letter}scale": "log"})
+            set_log_ticks(getattr(axes, f"{letter}axis"))
     axes.set(xlabel=x, ylabel=y)
-    legend_above(axes)
 
 
 def error_label(evaluation: Evaluation) -> str:
@@ -161,15 +172,22 @@ def error_label(evaluation: Evaluation) -> str:
     return "position error (m)" if len(axes) == 3 else f"error on {axes} (m)"
 
 
-MIN_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
+def draw_series(axes: Axes, time: Floats, curve: Floats, **look: Any) -> None:
+    """Medians as a line and their range as a light band; a scan alone between breaks is a dot.
 
-
-def draw_series(axes: Axes, time: Floats, values: Floats, **look: Any) -> None:
-    """A line that breaks at NaN; a scan alone between two breaks is a dot."""
-    (line,) = axes.plot(time, values, **look)
-    alone = isolated_points(values)
+    (m,), (3, m): least, median and greatest value (`time_series`); NaN where the line breaks.
+    """
+    low, middle, high = curve
+    (line,) = axes.plot(time, middle, **look)
+    if (high > low).any():
+        step = words.duration(float(np.nanmedian(np.diff(time))))
+        band = axes.fill_between(
+            time, low, high, color=line.get_color(), label=f"range over {step}"
+        )
+        band.set(alpha=RANGE_OPACITY, lw=0, zorder=1.5)
+    alone = isolated_points(middle)
     if alone.any():
-        axes.plot(time[alone], values[alone], ".", ms=3, color=line.get_color())
+        axes.plot(time[alone], middle[alone], ".", ms=3, color=line.get_color())
 
 
 def draw_band(axes: Axes, time: Floats, low: Floats, high: Floats, **look: Any) -> None:
@@ -180,7 +198,7 @@ def draw_band(axes: Axes, time: Floats, low: Floats, high: Floats, **look: Any) 
     wide = np.insert(time, alone + 1, time[alone] + half)
     wide[alone + np.arange(len(alone))] -= half
     below, above = (np.insert(each, alone + 1, each[alone]) for each in (low, high))
-    axes.fill_between(wide, below, above, **look)
+    axes.fill_between(wide, below, above, **({"lw": 0, "zorder": 1} | look))
 
 
 def isolated_points(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -189,24 +207,26 @@ def isolated_points(values: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]
     return missing[:-2] & ~missing[1:-1] & missing[2:]
 
 
+MIN_TICKS = 3  # labelled: with fewer, nobody can tell how far a decade reaches
+TICK_STEPS = (1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)  # of a decade, the coarsest that has them
+
+
 def set_log_ticks(axis: Axis) -> None:
-    """Ticks of a logarithmic axis: at 1, 2 and 5 where it is short, and evenly where it is shorter.
+    """Ticks of a logarithmic axis: at decades, at round numbers where it is short, else evenly.
 
     At least MIN_TICKS are labelled, and none that crowd.
     """
     low, high = sorted(axis.get_view_interval())
     axis.set_minor_formatter(NullFormatter())
-    if _tick_count(LogLocator(), low, high) >= MIN_TICKS:
-        return
-    finer: Locator = LogLocator(subs=(1, 2, 5))
-    if _tick_count(finer, low, high) < MIN_TICKS:
-        finer = MaxNLocator(nbins=5, min_n_ticks=MIN_TICKS)
+    finer: Locator = MaxNLocator(nbins=5, min_n_ticks=MIN_TICKS)
+    for subs in TICK_STEPS:
+        ticks = np.asarray(LogLocator(subs=subs).tick_values(low, high))
+        if np.count_nonzero((ticks >= low) & (ticks <= high)) >= MIN_TICKS:
+            if subs == (1,):
+                return
+            finer = LogLocator(subs=subs)
+            break
+    else:
         axis.set_minor_locator(NullLocator())
     axis.set_major_locator(finer)
     axis.set_major_formatter(FuncFormatter(lambda value, position: words.exact(value)))
-
-
-def _tick_count(locator: Locator, low: float, high: float) -> int:
-    """Ticks between the ends of the axis."""
-    ticks = np.asarray(locator.tick_values(low, high))
-    return int(np.count_nonzero((ticks >= low) & (ticks <= high)))

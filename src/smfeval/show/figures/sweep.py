@@ -1,6 +1,6 @@
-"""What a sweep over precision would show if the covariance told the truth, or only shrank.
+"""What a sweep over precision would show if the covariance were right, or only shrank.
 
-With S scaled by c in d dimensions the precision P = -log det S grows by d log(1/c). An honest
+With S scaled by c in d dimensions the precision P = -log det S grows by d log(1/c). A consistent
 belief's error shrinks along: |e| ~ sqrt(c) = exp(-P / 2d), and NEES stays. If the error does not
 change at all, NEES ~ 1/c = exp(P / d).
 """
@@ -11,17 +11,15 @@ from types import MappingProxyType
 import numpy as np
 from matplotlib.axes import Axes
 
-from smfeval import words
 from smfeval.compare.sweep import earned_error_slope, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.show.figures.style import (
-    HONEST_GREY,
+    GREY,
     colour,
     escape_name,
-    legend_above,
+    finish,
     marker_style,
-    set_log_ticks,
 )
 from smfeval.show.series import check_positive, check_same_length
 from smfeval.summarise.inflation import median_chi_squared
@@ -32,6 +30,7 @@ SweepRuns = Mapping[
 Values = Mapping[str, Sequence[str]]  # name -> value of the knob, per run
 Estimators = Mapping[str, str]  # name of a line -> its estimator, where that is another name
 NOBODY: Estimators = MappingProxyType({})
+PRECISION = r"precision $-\log\,\det\,\Sigma$ (nat)"
 MAX_LABELLED = 3  # estimators whose marks are labelled; more labels would hide the marks
 
 
@@ -59,11 +58,8 @@ def draw_runs(
             if name == names[0] and number < MAX_LABELLED:
                 _label_marks(axes, precision, values.get(name, ()), drawn, number)
     if knob:
-        axes.plot([], [], ls="none", label=f"at the marks: {escape_name(knob)}")
+        axes.set_title(f"at the marks: {escape_name(knob)}")
     axes.margins(x=0.08, y=0.12)
-    axes.set_yscale("log")
-    set_log_ticks(axes.yaxis)
-    axes.set_xlabel(r"precision $-\log\,\det\,S$ (nat)")
 
 
 def _by_estimator(runs: SweepRuns, estimators: Estimators) -> dict[str, list[str]]:
@@ -85,7 +81,6 @@ def _label_marks(
             xytext=(0, -9 if number % 2 else 4),
             textcoords="offset points",
             ha="center",
-            fontsize=6,
             color=colour(number),
         )
 
@@ -119,12 +114,9 @@ def sweep_error(
     """
     draw_runs(axes, runs, "error", knob=knob, values=values, estimators=estimators)
     slope = earned_error_slope(dimension)
-    legend = f"errors shrink as reported (slope {words.fixed(slope, 3)} per nat)".replace(
-        "-", "\N{MINUS SIGN}"
-    )
-    draw_prediction(axes, runs, estimators, slope=slope, style="--", legend=legend)
-    axes.set_ylabel("mean error (m)")
-    legend_above(axes)
+    shrink = "errors shrink as reported"
+    draw_prediction(axes, runs, estimators, slope=slope, style="--", legend=shrink)
+    finish(axes, PRECISION, "mean error (m)", log="y")
 
 
 def sweep_nees(
@@ -142,13 +134,10 @@ def sweep_nees(
     not change, the belief only grows more confident.
     """
     draw_runs(axes, runs, "NEES", knob=knob, values=values, estimators=estimators)
-    shrink = "errors shrink as reported (slope 0)"
+    shrink = "errors shrink as reported"
     draw_prediction(axes, runs, estimators, slope=0.0, style="--", legend=shrink)
     slope = unearned_slope(dimension)
-    stay = f"errors stay (slope {words.fixed(slope, 3)} per nat)"
+    stay = "errors stay"
     draw_prediction(axes, runs, estimators, slope=slope, style=":", legend=stay)
-    axes.axhline(
-        median_chi_squared(dimension), color=HONEST_GREY, ls="-", lw=0.8, label="if honest"
-    )
-    axes.set_ylabel("median NEES")
-    legend_above(axes)
+    axes.axhline(median_chi_squared(dimension), color=GREY, lw=0.8, label="median if consistent")
+    finish(axes, PRECISION, "median NEES", log="y")

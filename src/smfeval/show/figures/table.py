@@ -1,19 +1,20 @@
-"""The table of figures. A new figure is a function and a row."""
+"""The table of figures, and how one is composed. A new figure is a function and a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
 from smfeval.show.figures.errors import (
     axis_errors,
-    divergence,
-    error_and_sigma,
-    error_panels,
-    error_size_in,
+    box_rows_in,
+    boxes,
+    position_error,
     reported_sigma,
     rotation_error,
 )
@@ -21,23 +22,26 @@ from smfeval.show.figures.nees import (
     autocorrelation,
     degeneracy,
     k_over_horizon,
-    nees_of_spaces,
+    nees_height_in,
     nees_over_time,
+    space_count,
 )
 from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
-from smfeval.show.figures.study import anees_over_time, forest, forest_size_in, rank_diagram
-from smfeval.show.figures.style import COLUMN_IN, WIDE_IN, paper_style, stacked_axes
-from smfeval.show.figures.sweep import sweep_error, sweep_nees
-from smfeval.show.figures.track import (
-    path_from_above,
-    path_size_in,
-    track_from_above,
-    track_size_in,
-    tracks_from_above,
-    tracks_size_in,
+from smfeval.show.figures.study import (
+    anees_over_time,
+    forest,
+    forest_height_in,
+    rank_diagrams,
+    ranks_height_in,
+    spread,
+    spread_height_in,
 )
+from smfeval.show.figures.style import COLUMN_IN, LINE_IN, WIDE_IN, legend_below, paper_style
+from smfeval.show.figures.sweep import sweep_error, sweep_nees
+from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
+from smfeval.show.series import evaluation_list, origin_ns
 
-# "evaluations" are drawn into one figure, for an "evaluation" each estimate has its own.
+# For an "evaluation" each estimate has a panel, "evaluations" are drawn together.
 Needs = Literal[
     "track",
     "evaluations",
@@ -54,81 +58,150 @@ Needs = Literal[
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A figure: its name, what it is drawn from, how, and its size in inches.
+    """A figure: its name, what it is drawn from, how, the height of a panel, and its title.
 
-    `panels` gives the number of stacked axes for a subject; None: `draw` takes a single Axes.
-    `size_in` gives the size of the figure, or of each panel.
+    `height_in` may depend on the subject and the width of the panel. `rows` gives the number of
+    stacked axes for a subject; None: `draw` takes a single Axes. With `grid`, it takes one for
+    each estimate. `over_time`: it takes the origin of time. `shares`: panels have
+    the same scales.
     """
 
     name: str
     needs: Needs
     draw: Callable[..., None]
-    size_in: Callable[[Any], tuple[float, float]]
-    panels: Callable[[Any], int] | None = None
+    height_in: float | Callable[[Any, float], float]
+    title: str = ""
+    rows: Callable[[Any], int] | None = None
+    grid: bool = False
+    over_time: bool = False
+    shares: bool = True
 
 
-def fixed_size(width: float, height: float) -> Callable[[Any], tuple[float, float]]:
-    """The same size for every subject."""
-    return lambda subject: (width, height)
-
-
-LINE_SIZE = fixed_size(WIDE_IN, 2.4)
-SMALL_SIZE = fixed_size(COLUMN_IN, 2.7)
+TIME_IN, SQUARE_IN = 1.9, 2.3  # heights of panels
 
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind
     for kind in (
-        FigureKind("error", "evaluations", error_and_sigma, error_size_in, error_panels),
-        FigureKind("nees", "evaluations", nees_over_time, LINE_SIZE),
-        FigureKind("coverage", "evaluations", coverage, fixed_size(COLUMN_IN, 3.4)),
-        FigureKind("log", "evaluations", log_score, fixed_size(WIDE_IN, 1.6), lambda subject: 2),
-        FigureKind("tracks", "evaluations", tracks_from_above, tracks_size_in),
-        FigureKind("rotation", "evaluation", rotation_error, LINE_SIZE),
-        FigureKind("nees_of_spaces", "evaluation", nees_of_spaces, LINE_SIZE),
-        FigureKind("divergence", "evaluation", divergence, LINE_SIZE),
-        FigureKind("track", "evaluation", track_from_above, track_size_in),
+        FigureKind(
+            "error", "evaluation", position_error, TIME_IN, "Position error", over_time=True
+        ),
+        FigureKind("nees", "evaluations", nees_over_time, nees_height_in, "NEES", space_count),
+        FigureKind("coverage", "evaluations", coverage, 2.9, "Coverage of the position"),
+        FigureKind(
+            "boxes",
+            "evaluations",
+            boxes,
+            box_rows_in,
+            "Errors and NEES",
+            lambda subject: 2,
+            shares=False,
+        ),
+        FigureKind("log", "evaluations", log_score, 1.4, "Log score", lambda subject: 2),
+        FigureKind(
+            "track",
+            "evaluations",
+            tracks_from_above,
+            lambda subject, width: path_height_in(
+                evaluation_list(subject)[0].position.reference, width
+            ),
+            "Path and position error",
+            grid=True,
+        ),
+        FigureKind(
+            "rotation", "evaluation", rotation_error, TIME_IN, "Rotation error", over_time=True
+        ),
         FigureKind(
             "axes",
             "evaluation",
             axis_errors,
-            fixed_size(WIDE_IN, 1.3),
+            1.0,
+            "Position error by axis",
             lambda subject: subject.options.space.dimension,
+            over_time=True,
         ),
-        FigureKind("pit", "evaluation", pit_histogram, SMALL_SIZE),
-        FigureKind("autocorrelation", "evaluation", autocorrelation, SMALL_SIZE),
-        FigureKind("k_over_horizon", "evaluation", k_over_horizon, SMALL_SIZE),
-        FigureKind("path", "track", path_from_above, path_size_in),
-        FigureKind("sigma", "track", reported_sigma, LINE_SIZE),
-        FigureKind("pairs", "comparison", pair_matrix, fixed_size(COLUMN_IN, 3.0)),
-        FigureKind("gauge", "pairs", gauge_sensitivity, fixed_size(COLUMN_IN, 3.2)),
-        FigureKind("clock", "pairs", clock_sensitivity, SMALL_SIZE),
-        FigureKind("forest", "study", forest, forest_size_in),
-        FigureKind("anees", "repeats", anees_over_time, LINE_SIZE),
-        FigureKind("ranks", "ranks", rank_diagram, fixed_size(WIDE_IN, 1.8)),
-        FigureKind("sweep_nees", "sweep", sweep_nees, SMALL_SIZE),
-        FigureKind("sweep_error", "sweep", sweep_error, SMALL_SIZE),
-        FigureKind("degeneracy", "arrays", degeneracy, SMALL_SIZE),
+        FigureKind("pit", "evaluation", pit_histogram, TIME_IN, "PIT", shares=False),
+        FigureKind("autocorrelation", "evaluation", autocorrelation, TIME_IN, "Autocorrelation"),
+        FigureKind("k_over_horizon", "evaluation", k_over_horizon, TIME_IN),
+        FigureKind("path", "track", path_from_above, path_height_in),
+        FigureKind("sigma", "track", reported_sigma, TIME_IN),
+        FigureKind("pairs", "comparison", pair_matrix, 2.8),
+        FigureKind("gauge", "pairs", gauge_sensitivity, SQUARE_IN),
+        FigureKind("clock", "pairs", clock_sensitivity, SQUARE_IN),
+        FigureKind("forest", "study", forest, forest_height_in),
+        FigureKind("spread", "study", spread, spread_height_in),
+        FigureKind("anees", "repeats", anees_over_time, TIME_IN),
+        FigureKind("ranks", "ranks", rank_diagrams, ranks_height_in, rows=len, shares=False),
+        FigureKind("sweep_nees", "sweep", sweep_nees, SQUARE_IN),
+        FigureKind("sweep_error", "sweep", sweep_error, SQUARE_IN),
+        FigureKind("degeneracy", "arrays", degeneracy, SQUARE_IN),
     )
 }
 
 
 def draw(
-    name: str, subject: Any, *more: Any, make: Callable[[], Figure] = Figure, **options: Any
+    name: str,
+    subject: Any,
+    *more: Any,
+    make: Callable[[], Figure] = Figure,
+    title: str = "",
+    **options: Any,
 ) -> Figure:
-    """A figure of the table in the house style.
+    """A figure of the table in the house style: panels, one legend below, the alignment as title.
 
     `subject`, `more` and `options` are what the figure's function takes after its Axes. `make`
     gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one.
     """
     kind = figure_kind(name)
-    panels = 1 if kind.panels is None else kind.panels(subject)
-    width, height = kind.size_in(subject)
+    found = evaluation_list(subject) if kind.needs.startswith("evaluation") else []
+    subjects = found if kind.needs == "evaluation" else [subject]
+    rows = 1 if kind.rows is None else kind.rows(subjects[0])
+    count = len(found) if kind.grid else len(subjects)
+    columns = {1: 1, 2: 2, 4: 2}.get(count, 3)
+    width = COLUMN_IN if columns == 1 else WIDE_IN
+    if kind.over_time:
+        options["origin_ns"] = origin_ns(found)
     with paper_style():
         figure = make()
-        axes = stacked_axes(figure, panels, (width, height * panels))
-        kind.draw(axes[0] if kind.panels is None else axes, subject, *more, **options)
-        figure.align_ylabels(axes)
+        figure.set_layout_engine("compressed" if kind.grid else "constrained")
+        blocks = -(-count // columns)
+        sharey: bool | Literal["row"] = "row" if rows > 1 and kind.shares else kind.shares
+        grid = figure.subplots(
+            blocks * rows, columns, sharex=kind.shares, sharey=sharey, squeeze=False
+        )
+        stacks = [grid[i // columns * rows :][:rows, i % columns] for i in range(blocks * columns)]
+        panels: list[Any] = [grid.ravel()[:count]] if kind.grid else stacks[:count]
+        for axes, each in zip(panels, subjects, strict=True):
+            kind.draw(list(axes) if kind.rows or kind.grid else axes[0], each, *more, **options)
+        _label_outer(grid, stacks[count:])
+        figure.align_ylabels(grid[:, 0])
+
+        height = kind.height_in
+        each_in = height if isinstance(height, float) else height(subjects[0], width / columns)
+        total = blocks * rows * each_in + legend_below(figure, width)
+        if kind.title:
+            kinds = dict.fromkeys(words.aligned(each.alignment.kind) for each in found)
+            title = title or f"{kind.title} {words.join(kinds)}"
+        if title:
+            figure.suptitle(title)
+            total += LINE_IN
+        figure.set_size_inches(width, total)
     return figure
+
+
+def _label_outer(grid: Any, unused: Sequence[Any]) -> None:
+    """Axes are labelled at the left and at the bottom of the grid; slots without one are hidden."""
+    for stack in unused:
+        for axes in stack:
+            axes.set_visible(False)
+    for row, column in np.ndindex(grid.shape):
+        axes, below = grid[row, column], grid[row + 1 :, column]
+        last = not any(each.get_visible() for each in below)
+        if below.size and last:
+            axes.tick_params(labelbottom=True)
+        if column:
+            axes.set_ylabel("")
+        if not last and axes.get_shared_x_axes().joined(axes, below[0]):
+            axes.set_xlabel("")
 
 
 def figure_kind(name: str) -> FigureKind:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
 from matplotlib.patches import Ellipse
 
 from smfeval import words
@@ -15,17 +17,13 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.show.figures.style import (
     COLOUR_MAP,
-    COLUMN_IN,
-    HONEST_GREY,
-    WIDE_IN,
     colour,
     error_label,
     escape_name,
     estimator_names,
     finish,
-    line_style,
 )
-from smfeval.show.series import Evaluations, evaluation_list, polyline, stretch_index, thin_scans
+from smfeval.show.series import Evaluations, breaks, evaluation_list, polyline, thin_scans
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 ELLIPSE_LEVEL = 0.95
@@ -34,16 +32,14 @@ MAGNIFIED_SHARE = 0.03  # part of the extent that magnified ellipses are brought
 MAGNIFICATION_STEPS = np.array([1.0, 2.0, 5.0])
 
 
-def ellipses(axes: Axes, centre: Floats, covariance: Floats, *, extent_m: float) -> None:
-    """Ellipses that hold the position with probability 95 % if honest. (n, 2), (n, 2, 2).
+def ellipses(axes: Axes, centre: Floats, covariance: Floats, *, factor: float) -> None:
+    """Ellipses that hold the position with probability 95 % if consistent. (n, 2), (n, 2, 2).
 
-    If they cannot be seen beside the extent of the drawing they are magnified, and the legend says
-    how many times.
+    They are magnified by the factor, and the legend says so.
     """
     radius, angle = principal_axes(covariance)
-    factor = magnification(float(np.median(radius[:, 0])), extent_m)
-    size = "to scale" if factor == 1 else f"magnified {words.factor(factor)}"
-    label: str | None = f"95 % ellipses, {size}"
+    size = ", to scale" if factor == 1 else f" \N{MULTIPLICATION SIGN} {words.number(factor)}"
+    label: str | None = f"95 % ellipses{size}"
     for (x, y), (long, short), turn in zip(centre, factor * radius, angle, strict=True):
         ellipse = Ellipse((x, y), 2 * long, 2 * short, angle=float(turn), label=label)
         ellipse.set(facecolor="none", edgecolor=colour(1), lw=0.8, zorder=3)
@@ -62,8 +58,9 @@ def principal_axes(covariance: Floats) -> tuple[Floats, Floats]:
     return radius, np.degrees(np.arctan2(vectors[:, 1, 1], vectors[:, 0, 1]))
 
 
-def magnification(radius: float, extent: float) -> float:
-    """1 if the ellipses can be seen, else 2, 5, 10, 20 ... that brings them near to SHOWN."""
+def magnification(covariance: Floats, extent: float) -> float:
+    """1 if the largest ellipse can be seen, else 2, 5, 10 ... for MAGNIFIED_SHARE. (n, 2, 2)."""
+    radius = float(principal_axes(covariance)[0].max())
     if radius <= 0 or extent <= 0 or radius >= VISIBLE_SHARE * extent:
         return 1.0
     wanted = MAGNIFIED_SHARE * extent / radius
@@ -73,35 +70,32 @@ def magnification(radius: float, extent: float) -> float:
     )
 
 
-ELLIPSE_COUNT = 15  # ellipses along the way
-PATH_MARGIN_IN = (0.9, 0.9)  # inches that labels and legend take
-HEIGHTS_IN = (1.7, 4.5)
+ELLIPSE_COUNT = 12  # ellipses along the way
+LABELS_IN, HEIGHTS_IN = 0.7, (1.3, 4.0)  # inches that labels take, and of a panel
+ROOM = 0.06  # around the path, in parts of its extent
 
 
 def path_from_above(axes: Axes, track: AnyTrack) -> None:
     """Positions, and ellipses of the reported covariance spread evenly over the way."""
     if len(track) < 2:
         raise SeriesError(f"{track.provenance.name}: one scan makes no line to draw")
-    _, x, y = polyline(track.stamp, track.position[:, 0], track.position[:, 1])
+    x, y = polyline(track.stamp, *track.position[:, :2].T)
     axes.plot(x, y, color=colour(0), label=escape_name(words.stem(track.provenance.name)))
     belief = track.moments if isinstance(track, ParticleTrack) else track
     if isinstance(belief, GaussianTrack):
         at = evenly_spaced_scans(belief)
         size = float(np.ptp(belief.position[:, :2], axis=0).max())
         block = belief[at].position_covariance[:, :2, :2]
-        ellipses(axes, belief.position[at, :2], block, extent_m=size)
+        ellipses(axes, belief.position[at, :2], block, factor=magnification(block, size))
     axes.set_aspect("equal", adjustable="datalim")
     finish(axes, "x (m)", "y (m)")
 
 
-def path_size_in(
-    track: AnyTrack, *, around_in: tuple[float, float] = PATH_MARGIN_IN
-) -> tuple[float, float]:
-    """A column for a tall way, wide for a long one."""
-    x, y = np.ptp(track.position[:, :2], axis=0)
-    width = WIDE_IN if x > y else COLUMN_IN
-    height = (width - around_in[0]) * y / max(x, 1e-9) + around_in[1]
-    return width, float(np.clip(height, *HEIGHTS_IN))
+def path_height_in(track: AnyTrack, width_in: float) -> float:
+    """Height of a panel that fits the path from above."""
+    extent = np.ptp(track.position[:, :2], axis=0)
+    x, y = extent + 2 * ROOM * extent.max()
+    return float(np.clip(LABELS_IN + (width_in - LABELS_IN) * y / max(x, 1e-9), *HEIGHTS_IN))
 
 
 def evenly_spaced_scans(track: AnyTrack) -> Ints:
@@ -112,108 +106,91 @@ def evenly_spaced_scans(track: AnyTrack) -> Ints:
     return np.unique(np.minimum(at, len(way) - 1))
 
 
-TRACK_MARGIN_IN = (1.4, 0.9)  # inches that labels, legend and colour scale take
+LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
+SHOWN_ERRORS = 0.98  # share of all errors that the scale of colours tells apart
 
 
-def track_from_above(
-    axes: Axes, evaluation: Evaluation, *, scans: Sequence[int] | None = None
+def tracks_from_above(
+    axes: Axes | Sequence[Axes], evaluations: Evaluations, *, scans: Sequence[int] | None = None
 ) -> None:
-    """Estimate coloured by its error, reference dashed, and ellipses of the reported covariance.
+    """A panel for each estimate: its path coloured by the error, over the reference in grey.
 
-    `scans` are the numbers of the scored scans that get an ellipse; without them, some are spread
-    evenly over the way. Plain poses have none.
+    Ellipses show the reported covariance at `scans`, numbers of scored scans; without them, spread
+    evenly over the way. Plain poses have none. The panels share one scale of colours. Scans whose
+    error is larger than LOST times the extent of the reference are beyond the axes, and counted.
     """
-    (found,) = evaluation_list(evaluation)
-    letters, covariance = found.options.axes, found.position.residuals.covariance
+    panels = [axes] if isinstance(axes, Axes) else list(axes)
+    found = evaluation_list(evaluations)
+    errors = np.concatenate([each.position.series["ape"] for each in found])
+    norm = Normalize(0, float(np.quantile(errors, SHOWN_ERRORS)) or 1.0)
+    drawn = [
+        _draw_track(panel, each, name, norm)
+        for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
+    ]
+    _draw_ellipses(panels, found, scans)
+    points = np.concatenate(drawn)
+    room = ROOM * float(np.ptp(points, axis=0).max()) or 1.0
+    (left, low), (right, high) = points.min(axis=0) - room, points.max(axis=0) + room
+    for panel in panels:
+        panel.set(xlim=(left, right), ylim=(low, high), aspect="equal")
+        panel.locator_params(axis="x", nbins=3 if high - low > right - left else 5)
+    scale = ScalarMappable(norm, COLOUR_MAP)
+    figure = panels[0].get_figure()
+    assert figure is not None
+    more = "max" if errors.max() > norm.vmax else "neither"
+    figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=more)
+
+
+def _draw_ellipses(
+    panels: Sequence[Axes], found: Sequence[Evaluation], scans: Sequence[int] | None
+) -> None:
+    """Those of all estimates that report a covariance, magnified by one factor."""
+    drawn: list[tuple[Axes, Floats, Floats]] = []
+    for axes, each in zip(panels, found, strict=True):
+        covariance, estimate = each.position.residuals.covariance, each.position.estimate
+        if covariance is not None:
+            at = evenly_spaced_scans(estimate) if scans is None else _check_scans(scans, each)
+            place = [each.options.axes.index(letter) for letter in "xy"]
+            drawn.append((axes, estimate.position[at, :2], covariance[at][:, place][:, :, place]))
+    if drawn:
+        size = float(np.ptp(found[0].position.reference.position[:, :2], axis=0).max())
+        factor = magnification(np.concatenate([block for _, _, block in drawn]), size)
+        for axes, centre, block in drawn:
+            ellipses(axes, centre, block, factor=factor)
+
+
+def _draw_track(axes: Axes, found: Evaluation, name: str, norm: Normalize) -> Floats:
+    """Reference and estimate; returns the points that the axes should show. (m, 2)."""
+    scored, letters = found.position, found.options.axes
     if not {"x", "y"} <= set(letters):
         raise OptionError(f"the track from above needs the axes x and y; {letters} was scored")
-    place = [letters.index("x"), letters.index("y")]
-    _draw_reference(axes, found)
-    _draw_estimate(axes, found)
-    if covariance is not None:
-        chosen = (
-            evenly_spaced_scans(found.position.estimate)
-            if scans is None
-            else _check_scans(scans, found)
-        )
-        centre = found.position.estimate.position[chosen, :2]
-        size = float(np.ptp(found.position.estimate.position[:, :2], axis=0).max())
-        ellipses(axes, centre, covariance[chosen][:, place][:, :, place], extent_m=size)
-    axes.set_aspect("equal", adjustable="datalim")
-    finish(axes, "x (m)", "y (m)")
+    x, y = polyline(scored.reference.stamp, *scored.reference.position[:, :2].T)
+    axes.plot(x, y, color="0.8", lw=4, label="reference", solid_capstyle="butt")
 
-
-LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
-
-
-def tracks_from_above(axes: Axes, evaluations: Evaluations) -> None:
-    """All estimates and the reference of the first; a lost one does not shrink the others.
-
-    Scans whose error is larger than LOST times the extent of the reference are drawn, but the axes
-    end before them, and the legend says so.
-    """
-    found = evaluation_list(evaluations)
-    _draw_reference(axes, found[0])
-    near = [found[0].position.reference.position[:, :2]]
-    for number, (name, each) in enumerate(zip(estimator_names(found), found, strict=True)):
-        scored = each.position
-        position = scored.estimate.position
-        _, x, y = polyline(scored.estimate.stamp, position[:, 0], position[:, 1])
-        kept = scored.series["ape"] <= LOST * float(
-            np.ptp(scored.reference.position[:, :2], axis=0).max()
-        )
-        far = "" if kept.all() else f" ({words.count(int((~kept).sum()), 'scan')} beyond the axes)"
-        axes.plot(x, y, **line_style(number), label=f"{name}{far}")
-        near.append(position[kept, :2])
-    points = np.concatenate(near)
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.05 * float((high - low).max()) or 1.0
-    axes.set_xlim(low[0] - room, high[0] + room)
-    axes.set_ylim(low[1] - room, high[1] + room)
-    axes.set_aspect("equal", adjustable="box")
-    finish(axes, "x (m)", "y (m)")
-
-
-def tracks_size_in(evaluations: Evaluations) -> tuple[float, float]:
-    """Size of a figure that fits the reference."""
-    return path_size_in(evaluation_list(evaluations)[0].position.reference)
-
-
-def track_size_in(evaluation: Evaluation) -> tuple[float, float]:
-    """Size of a figure that fits the track, with room for the scale of colours."""
-    return path_size_in(evaluation.position.estimate, around_in=TRACK_MARGIN_IN)
-
-
-def _draw_reference(axes: Axes, evaluation: Evaluation) -> None:
-    reference = evaluation.position.reference
-    _, x, y = polyline(reference.stamp, reference.position[:, 0], reference.position[:, 1])
-    axes.plot(x, y, color=HONEST_GREY, ls="--", lw=0.8, label="reference")
-
-
-def _draw_estimate(axes: Axes, evaluation: Evaluation) -> None:
-    """The estimate as segments, each in the colour of the error at its end; lone scans as dots."""
-    scored = evaluation.position
-    stamp, (x, y, _), error = (
+    stamp, path, error = (
         scored.estimate.stamp,
-        scored.estimate.position.T,
+        scored.estimate.position[:, :2],
         scored.series["ape"],
     )
-    kept, stretch = thin_scans(stamp, x, y, error), stretch_index(stamp)
-    points = np.stack([x[kept], y[kept]], axis=1)
+    kept = thin_scans(stamp, *path.T, error)
+    stretch = np.concatenate([[0], np.cumsum(breaks(stamp))])
     whole = np.flatnonzero(np.diff(stretch[kept]) == 0)  # segments that cross no gap
-    lines = LineCollection(list(np.stack([points[whole], points[whole + 1]], axis=1)), lw=1.6)
-    lines.set(array=error[kept][whole + 1], clim=(0, float(error.max()) or 1.0), cmap=COLOUR_MAP)
-    name, middle = estimator_names([evaluation])[0], mpl.colormaps[COLOUR_MAP](0.5)
-    axes.plot([], [], color=middle, lw=1.6, label=name)
+    ends = np.stack([path[kept][whole], path[kept][whole + 1]], axis=1)
+    lines = LineCollection(list(ends), lw=1.4, norm=norm, cmap=COLOUR_MAP)
+    lines.set_array(error[kept][whole + 1])
     axes.add_collection(lines)
     alone = np.bincount(stretch)[stretch] == 1
     if alone.any():
-        dots = axes.scatter(x[alone], y[alone], s=4, lw=0, c=error[alone], cmap=COLOUR_MAP)
-        dots.set_norm(lines.norm)
-    axes.autoscale_view()
-    figure = axes.get_figure()
-    assert figure is not None
-    figure.colorbar(lines, ax=axes, label=f"{name}: {error_label(evaluation)}", pad=0.02)
+        x, y = path[alone].T
+        axes.scatter(x, y, s=4, lw=0, c=error[alone], norm=norm, cmap=COLOUR_MAP)
+    axes.plot([], [], color=mpl.colormaps[COLOUR_MAP](0.5), lw=1.4, label="estimate")
+
+    size = float(np.ptp(scored.reference.position[:, :2], axis=0).max())
+    near = error <= LOST * size
+    lost = "" if near.all() else f" ({words.count(int((~near).sum()), 'scan')} beyond the axes)"
+    axes.set_title(f"{name}{lost}")
+    finish(axes, "x (m)", "y (m)")
+    return np.concatenate([scored.reference.position[:, :2], path[near]])
 
 
 def _check_scans(scans: Sequence[int], evaluation: Evaluation) -> Ints:
