@@ -92,7 +92,9 @@ def test_folders_without_a_name(words, capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("score", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be meant"),
+        (("calibrate", "a", "--reff", "b"), "required: --ref; --reff is unknown; '--ref' may be "),
+        (("score", "a", "--reff", "b"), "unrecognized arguments: --reff b; '--ref' may be meant"),
+        (("pyproject.toml", "b"), "no verb but a file: smfeval check pyproject.toml says what is"),
         (("score", "a", "--ref", "b", "--rules", "enery"), "'energy' may be meant"),
         (("score", "a", "--ref", "b", "--body-size", "1e308"), "from 0 to 1e+06, not 1e+308"),
         (("convert", "a", "b.xyz"), "b.xyz: the ending names no format to write; name it: bag, "),

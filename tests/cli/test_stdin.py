@@ -41,7 +41,7 @@ def test_an_estimate_comes_through_a_pipe(here):
     assert done.returncode == 0
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "-"
-    assert lines[-1] == "can be scored on axes xyz"
+    assert lines[-2:] == ["can be scored on axes xyz", "next: smfeval score - --ref REF"]
     assert piped(Path("truth.tum").read_bytes(), "check", "-", "-q").returncode == 0
 
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from smfeval.cli.flags import read_keywords
@@ -11,7 +12,7 @@ from smfeval.cli.outputs import check_saves, draw, save_document, show_result
 from smfeval.cli.progress import progress
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.io import bag_contents, files_to_read
+from smfeval.io import bag_contents, files_to_read, format_of, read, split_source
 from smfeval.show import check
 from smfeval.show.render import json_text
 from smfeval.verbs import examine
@@ -26,8 +27,10 @@ def run(chosen: argparse.Namespace) -> int:
     if len(chosen.files) > 1:
         return _check_several(chosen, options)
 
-    found = _look_into(chosen.files[0], options)
-    text = str(check.report(found, verbose=chosen.verbose))
+    (source,) = chosen.files
+    found = _look_into(source, options)
+    commands = check.next_commands(found, source, _truth_in_log(source))
+    text = str(check.report(found, commands, verbose=chosen.verbose))
     conclusion = check.last_line(found) if isinstance(found, Examination) else text.rstrip("\n")
     show_result(chosen, lambda: check.document(found), lambda: conclusion, lambda: text)
     if isinstance(found, Examination):
@@ -44,6 +47,16 @@ def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
         return topics
     with progress("reading"):
         return examine(source, **options)
+
+
+def _truth_in_log(source: str) -> str:
+    """The truth that the log of a simulated flight holds, or the word for a reference to come."""
+    if format_of(source) in ("px4", "ardupilot"):
+        truth = f"{split_source(source)[0]}:/groundtruth"
+        with suppress(SmfevalError):
+            read(truth)
+            return truth
+    return "REF"
 
 
 def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:

@@ -136,6 +136,11 @@ def _run(arguments: list[str]) -> int:
         return 0
     if verb in VERBS or verb in NOT_INSTALLED or verb in (others := plugins(PLUGIN_VERBS)):
         return _run_verb(verb, rest)
+    if os.path.exists(verb):  # noqa: PTH110  pathlib takes a while to import
+        return _print_error(
+            f"{verb!r} is no verb but a file: smfeval check {verb} says what is in it, "
+            f"smfeval score {verb} --ref REF scores it"
+        )
     from smfeval.schema import suggest_word  # noqa: PLC0415  --help starts in a blink
 
     return _print_error(f"{verb!r} is no verb; {suggest_word(verb, [*VERBS, *others])}")

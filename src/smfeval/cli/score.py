@@ -7,6 +7,7 @@ from typing import Any
 
 from smfeval.cli.conditions import Condition, exit_code, score_condition
 from smfeval.cli.flags import given_files, keywords
+from smfeval.cli.main import error_sentence, run_verb
 from smfeval.cli.outputs import (
     check_saves,
     draw,
@@ -15,7 +16,7 @@ from smfeval.cli.outputs import (
 )
 from smfeval.cli.progress import progress
 from smfeval.cli.saves import outputs_of
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.evaluation.result import SCHEMA
 from smfeval.show.render import json_text
@@ -29,6 +30,8 @@ VIEWERS = ("rerun", "mcap")
 
 def run(chosen: argparse.Namespace) -> int:
     """Score one or several estimates; returns the exit code."""
+    if chosen.ref is None:
+        return _run_without_reference(chosen)
     conditions = [score_condition(text) for text in chosen.fail_if]
     _refuse_contradictions(chosen)
     inputs = files_read(chosen.estimates, [chosen.ref], **keywords(chosen))
@@ -59,6 +62,18 @@ def run(chosen: argparse.Namespace) -> int:
     if outputs_of(chosen, "junit", "badge"):
         _integrate(evaluations, held, chosen)
     return exit_code(sentence for _, _, sentence in held)
+
+
+def _run_without_reference(chosen: argparse.Namespace) -> int:
+    """Compare several estimates with each other; of one, say what is in it."""
+    verb = "check" if len(chosen.estimates) == 1 else "pair"
+    without = f"without a reference (--ref) this is smfeval {verb}"
+    try:
+        code = run_verb(verb, chosen.arguments)
+    except SmfevalError as error:
+        raise OptionError(f"{without}: {error_sentence(error)}") from error
+    print(f"smfeval: {without}", file=sys.stderr)
+    return code
 
 
 def _refuse_contradictions(chosen: argparse.Namespace) -> None:

@@ -59,7 +59,7 @@ FLAGS: dict[str, VerbFlags] = {
         "Is the uncertainty that an estimate reports honest?",
         ("est.square --ref truth.tum", "a.square b.square --ref truth.tum --save report.html"),
         flag("estimates", "EST", "one or more estimates, or bag.mcap:/topic", nargs="+"),
-        flag("--ref", "REF", "the reference", required=True),
+        flag("--ref", "REF", "the reference; without it, as check (of one) or pair"),
         PAIRING,
         EXTRINSIC,
         *_score_options(PAIRING),

@@ -30,14 +30,28 @@ REPRESENTATION_WORDS = {
 }
 
 
-def report(found: "Found", *, verbose: bool = False) -> Report:
-    """What is in a track, and at the end whether it can be scored; or the topics of a bag."""
+def report(found: "Found", commands: Sequence[str] = (), *, verbose: bool = False) -> Report:
+    """What is in a track, and whether it can be scored, or the topics of a bag; what to do next."""
+    following = tuple(f"next: {command}" for command in commands)
     if isinstance(found, list):
-        return Report((_topics(found),))
-    rows = tuple(track_rows(found, verbose=verbose))
-    return Report(
-        (ReportSection(found.track.provenance.name, rows=rows, notes=(last_line(found),)),)
-    )
+        return Report((replace(_topics(found), notes=following),))
+    rows, notes = tuple(track_rows(found, verbose=verbose)), (last_line(found), *following)
+    return Report((ReportSection(found.track.provenance.name, rows=rows, notes=notes),))
+
+
+def next_commands(found: "Found", source: str, reference: str = "REF") -> list[str]:
+    """What to type next, with the topics of a bag or the reference that was found beside."""
+    if not isinstance(found, list):
+        axes = found.scorable.axes
+        chosen = f" --axes {axes}" if axes != "xyz" else ""
+        return [f"smfeval score {source} --ref {reference}{chosen}"] if axes else []
+    tracks = [each for each in found if each.covariance != "tf"]
+    references = [f"{source}:{each.topic}" for each in tracks if each.is_reference]
+    estimates = [each for each in tracks if not each.is_reference]
+    beliefs = [f"{source}:{each.topic}" for each in estimates if each.is_belief]
+    scored = [*beliefs, *(f"{source}:{each.topic}" for each in estimates)][:1]
+    commands = [f"smfeval score {each} --ref {[*references, reference][0]}" for each in scored]
+    return commands + ([f"smfeval pair {' '.join(beliefs[:2])}"] if len(beliefs) > 1 else [])
 
 
 def several_report(

@@ -207,7 +207,7 @@ def test_a_tf_topic_without_a_chain_says_which_there_are(new_bag, poses):
     path = bag.write()
     with pytest.raises(OptionError, match=r"chain PARENT:CHILD.*map:odom, odom:base"):
         read(path, topic="/tf")
-    with pytest.raises(FormatError, match="/tf  tf2_msgs/TFMessage, 1 message, transforms; name"):
+    with pytest.raises(FormatError, match=r"/tf \(transforms; name a chain"):
         read(path)
 
 

@@ -42,17 +42,26 @@ def test_candidates_tell_count_and_what_the_covariance_looks_like(bag, covarianc
     ]
 
 
-def test_a_bag_without_a_topic_lists_its_candidates_one_per_line(bag, covariances):
+def test_a_bag_without_a_topic_names_its_candidates_in_one_sentence(bag, covariances):
     fill(bag, "/odom", np.zeros((2, 6, 6)))
     fill(bag, "/ekf", covariances(3))
+    path = bag.write()
     with pytest.raises(FormatError) as caught:
-        read(bag.write())
-    first, *lines = str(caught.value).splitlines()
-    assert "needs a topic to be named" in first
-    assert lines == [
-        "  /ekf  nav_msgs/Odometry, 3 messages, covariance filled",
-        "  /odom  nav_msgs/Odometry, 2 messages, covariance all zero",
-    ]
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: the bag needs a topic to be named: "
+        f"{path}:/ekf (covariance filled), {path}:/odom (covariance all zero)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("topic", "reference"),
+    [("/ground_truth/pose", True), ("/gt", True), ("/vrpn_client_node/robot/pose", True),
+     ("/robot/gt_pose", True), ("/odometry/filtered", False), ("/gtsam/odometry", False),
+     ("/preference", False), ("/refined/odometry", False)],
+)  # fmt: skip
+def test_a_reference_is_known_by_its_name(topic, reference):
+    assert Candidate(topic, "nav_msgs/Odometry", 3, "filled").is_reference == reference
 
 
 def test_the_only_candidate_is_taken_with_a_note(bag, covariances):

@@ -1,5 +1,6 @@
 """Which topics of a bag can be read, and which one to read."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,6 +120,9 @@ def shape_of(type_name: str | None, definitions: Definitions) -> MessageShape | 
     )
 
 
+REFERENCE_NAME = re.compile(
+    r"truth|mocap|vicon|vrpn|optitrack|(^|[/_])(gt|ref|reference)([/_]|$)", re.IGNORECASE
+)
 UNKNOWN_MARK = -1.0  # ROS drivers write this where they have no covariance
 
 
@@ -185,14 +189,28 @@ class Candidate:
     covariance: str
 
     def __str__(self) -> str:
-        said = {
+        messages = words.count(self.count, "message")
+        return f"{self.topic}  {self.type}, {messages}, {self.covariance_words}"
+
+    @property
+    def covariance_words(self) -> str:
+        """What the covariance looks like."""
+        others = {
             "none": "no covariance",
             "particles": "particles",
             "tf": "transforms; name a chain PARENT:CHILD",
         }
-        tail = said.get(self.covariance, f"covariance {self.covariance}")
-        messages = words.count(self.count, "message")
-        return f"{self.topic}  {self.type}, {messages}, {tail}"
+        return others.get(self.covariance, f"covariance {self.covariance}")
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether the topic is called as references are."""
+        return REFERENCE_NAME.search(self.topic) is not None
+
+    @property
+    def is_belief(self) -> bool:
+        """Whether it reports an uncertainty, be it a constant one."""
+        return self.covariance.startswith(("filled", "constant", "particles"))
 
 
 def list_candidates(bag: Bag) -> list[Candidate]:
@@ -280,8 +298,10 @@ def _only_topic(
             f"{bag.path}: no topic can be read (there are: {names}); what can is {SUPPORTED}"
         )
     missing = f" has none of {', '.join(preset.topics)} and" if preset else ""
-    lines = "".join(f"\n  {candidate}" for candidate in list_candidates(bag))
-    raise FormatError(f"{bag.path}: the bag{missing} needs a topic to be named, one of{lines}")
+    listed = [f"{bag.path}:{each.topic} ({each.covariance_words})" for each in list_candidates(bag)]
+    raise FormatError(
+        f"{bag.path}: the bag{missing} needs a topic to be named: {', '.join(listed)}"
+    )
 
 
 COVARIANCE_TYPES = ("unknown", "approximated", "diagonal", "known")  # of NavSatFix, 0 to 3

@@ -1,0 +1,158 @@
+"""The first paths of a new user, each by the commands of README and `docs/start.md` alone.
+
+A path is a list of command lines; how many it takes is written beside it, and must not grow.
+"""
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smfeval.cli.demo import honest_estimate, simulate_walk
+from smfeval.io.convention import CONVENTIONS, from_right
+from support.bags import Bag
+from support.commands import refused, run
+
+WIDTH = 100  # columns of a report
+SCANS = 600
+START_NS = 1_700_000_000 * 10**9
+JUNK = {"empty": b"", "text": b"Dear diary,\ntoday we drove.\n", "binary": bytes(range(256)) * 8}
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """The truth, and two estimates of it that report right covariances."""
+    rng = np.random.default_rng(5)
+    truth, _ = simulate_walk(rng=rng)
+    return truth[:SCANS], *(honest_estimate(truth, rng=rng)[:SCANS] for _ in range(2))
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch, capsys):
+    """Walk a path in an empty folder: the outputs of its commands, each of which must succeed."""
+    monkeypatch.chdir(tmp_path)
+
+    def follow(*lines, commands):
+        assert len(lines) <= commands
+        outputs = []
+        for line in lines:
+            verb, *rest = shlex.split(line)
+            assert verb == "smfeval"
+            outcome = run(capsys, *rest)
+            assert outcome.code == 0, outcome
+            outputs.append(outcome.out)
+        return outputs
+
+    return follow
+
+
+def narrow(text):
+    return max(map(len, text.splitlines())) <= WIDTH
+
+
+def next_commands(text):
+    return [line.removeprefix("next: ") for line in text.splitlines() if line.startswith("next: ")]
+
+
+def write_tum(file, track, covariance=None):
+    """Rows as a user's own script writes them: seconds, position, quaternion, 21 numbers."""
+    seconds = (START_NS + track.stamp) / 1e9
+    columns = [seconds[:, None], track.position, track.rotation]
+    if covariance is not None:
+        columns.append(covariance[:, *np.tril_indices(6)])
+    np.savetxt(
+        file, np.hstack(columns), fmt=["%.6f", *["%.9g"] * (np.hstack(columns).shape[1] - 1)]
+    )
+
+
+class TestTumPairToTable:
+    COMMANDS = 2
+
+    def test_a_verdict_and_then_tables(self, path, walk):
+        truth, estimate, _ = walk
+        write_tum("ref.tum", truth)
+        write_tum("est.tum", estimate, estimate.covariance / 25)
+        verdict, _ = path(
+            "smfeval score est.tum --ref ref.tum",
+            "smfeval score est.tum --ref ref.tum --save table.csv --save table.tex --save table.md",
+            commands=self.COMMANDS,
+        )
+        assert verdict.startswith("OVERCONFIDENT  position errors are ")
+        assert narrow(verdict)
+        assert Path("table.csv").read_text().splitlines()[1].startswith("est.tum,ref.tum,overconf")
+        assert "est.tum & overconfident & 600 &" in Path("table.tex").read_text()
+        assert "| est.tum | overconfident | 600 |" in Path("table.md").read_text()
+
+    def test_two_files_of_which_one_has_no_covariance_ask_for_the_reference(
+        self, path, walk, capsys
+    ):
+        write_tum("ref.tum", walk[0])
+        write_tum("est.tum", walk[1], walk[1].covariance)
+        assert "without a reference (--ref)" in refused(capsys, "score", "est.tum", "ref.tum")
+        assert "are they exchanged?" in refused(capsys, "score", "ref.tum", "--ref", "est.tum")
+
+
+def odometry_bag(kind, walk):
+    """Two topics of odometry, the second 25 times too confident, and a ground truth."""
+    truth, *estimates = walk
+    ros = CONVENTIONS["ros"]
+    bag = Bag(kind, Path.cwd())
+    for topic, track, factor in zip(("/ekf", "/lio/odometry"), estimates, (1, 25), strict=True):
+        pose = (track.position, track.rotation)
+        covariance = from_right(track.covariance, pose, ros, "translation-first") / factor
+        for stamp, seven, matrix in zip(track.stamp, np.hstack(pose), covariance, strict=True):
+            bag.add(topic, bag.odometry(START_NS + int(stamp), seven, matrix, "odom", "base_link"))
+    for stamp, seven in zip(truth.stamp, np.hstack([truth.position, truth.rotation]), strict=True):
+        header = bag.header(START_NS + int(stamp), "map")
+        kind_of = "geometry_msgs/msg/PoseStamped"
+        bag.add("/ground_truth", bag.make(kind_of, header=header, pose=bag.pose(seven)))
+    return bag.write().name
+
+
+@pytest.mark.parametrize("kind", ["mcap", "db3", "bag"])
+class TestBagToVerdict:
+    COMMANDS = 2
+
+    def test_check_says_what_to_type_with_the_reference_of_the_bag(self, path, walk, kind):
+        name = odometry_bag(kind, walk)
+        (listed,) = path(f"smfeval check {name}", commands=self.COMMANDS - 1)
+        score, pair = next_commands(listed)
+        assert score == f"smfeval score {name}:/ekf --ref {name}:/ground_truth"
+        assert pair == f"smfeval pair {name}:/ekf {name}:/lio/odometry"
+        assert narrow(listed)
+
+        (report,) = path(score.replace("ekf", "lio/odometry"), commands=self.COMMANDS - 1)
+        assert report.startswith("OVERCONFIDENT  position errors are ")
+        assert narrow(report)
+
+    def test_two_topics_need_no_reference(self, path, walk, kind):
+        name = odometry_bag(kind, walk)
+        listed, pair = path(
+            f"smfeval score {name}",
+            f"smfeval score {name}:/lio/odometry {name}:/ekf",
+            commands=self.COMMANDS,
+        )
+        assert "covariance filled" in listed
+        assert pair.startswith("OVERCONFIDENT  at least one of lio/odometry and ekf")
+
+
+def test_a_bag_without_a_topic_is_refused_with_those_to_name(path, walk, capsys):
+    write_tum("ref.tum", walk[0])
+    name = odometry_bag("mcap", walk)
+    sentence = refused(capsys, "score", name, "--ref", "ref.tum")
+    assert f"{name}:/lio/odometry (covariance filled)" in sentence
+    assert "there is no topic /truth; near it: /ground_truth" in refused(
+        capsys, "score", f"{name}:/ekf", "--ref", f"{name}:/truth"
+    )
+
+
+@pytest.mark.parametrize("bag", ["fuse_turtlebot3.bag", "robot_localization_test2_jackal.bag"])
+def test_real_bags_say_what_to_type(path, shared_data, bag):
+    (listed,) = path(f"smfeval check {shared_data / 'bags' / bag}", commands=1)
+    (score,) = next_commands(listed)
+    estimate = shlex.split(score)[2]
+    (examined,) = path(f"smfeval check {estimate}", commands=1)
+    (score,) = next_commands(examined)
+    (report,) = path(score.replace("REF", estimate), commands=1)
+    assert "CANNOT TELL  at least half of the errors are zero" in report
