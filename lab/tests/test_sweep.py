@@ -40,7 +40,7 @@ def test_every_world_and_seed_is_a_track_and_every_setting_a_point():
     assert {point.source for point in points} == {"simulated"}
     assert all("ours ran" in point.notes for point in points)
     (effect,) = sweep_of(points).effects
-    assert (effect.label, len(effect.tracks)) == ("unearned", 4)
+    assert (effect.label, len(effect.tracks)) == ("not more accurate", 4)
 
 
 def test_a_run_that_fails_stops_no_other():

@@ -53,11 +53,11 @@ def test_a_covariance_that_only_claims_is_tuned_and_nothing_of_it_is_earned():
     assert len(runs) == len(set(runs)) == len(found.trials) + 2 * len(TRACKS[2:])
     assert found.best.values[0] == pytest.approx(BEST_ERROR_M**2, rel=0.4)
     assert found.gain.value > 50
-    assert found.unearned.value == pytest.approx(found.gain.value, rel=0.01)
-    assert abs(found.earned.value) < 1e-6  # the same errors, each with its best factor
+    assert found.by_factor.value == pytest.approx(found.gain.value, rel=0.01)
+    assert abs(found.beyond_factor.value) < 1e-6  # the same errors, each with its best factor
     assert found.start.factor == pytest.approx(BEST_ERROR_M**2 / 1e-5, rel=0.3)
     assert found.gain.value == pytest.approx(
-        found.unearned.value + found.earned.value - found.left.value, abs=1e-9
+        found.by_factor.value + found.beyond_factor.value - found.left.value, abs=1e-9
     )
     assert len(found.trials) <= 10
 
@@ -66,9 +66,9 @@ def test_smaller_errors_are_earned():
     knob = TunedKnob("Q", 0.1, 100.0, 50.0)
     found = tune(improves, [knob], TRACKS[:1], TRACKS[2:], options=PLAIN, tries=10)
     assert found.best.values[0] == pytest.approx(3, rel=0.3)
-    assert found.earned.value > 3
-    assert abs(found.unearned.value) < 0.1
-    assert found.earned.low > 0
+    assert found.beyond_factor.value > 3
+    assert abs(found.by_factor.value) < 0.1
+    assert found.beyond_factor.low > 0
 
 
 def test_two_knobs_are_tuned_together():

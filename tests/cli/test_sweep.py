@@ -45,9 +45,10 @@ def test_a_sweep_says_which_sharpening_is_earned(capsys, folder):
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "sweep: 2 estimators, 3 tracks, 30 runs"
-    assert lines[-1] == "bold: R unearned; honest: R earned"
+    assert lines[-1] == "bold: R not more accurate; honest: R more accurate"
     assert (
-        "if sharpening is earned: NEES 0, error -0.072; if not: NEES +0.145, error 0" in outcome.out
+        "with the covariance: NEES 0, error -0.072; if they stay: NEES +0.145, error 0"
+        in outcome.out
     )
     assert files_in(folder) == before
 
@@ -56,7 +57,7 @@ def test_quiet_is_one_line(capsys):
     outcome = run(capsys, "sweep", "sweep.toml", "-q", "--html", "sweep.html")
     page = Path("sweep.html").read_text()
     assert "smfeval sweep sweep.toml -q --html sweep.html" in page
-    assert outcome.out == "bold: R unearned; honest: R earned\n"
+    assert outcome.out == "bold: R not more accurate; honest: R more accurate\n"
 
 
 def test_verbose_shows_every_setting_and_what_was_assumed(capsys):
@@ -70,12 +71,14 @@ def test_json_is_strict_and_matches_its_schema(capsys):
     document = strict_json(run(capsys, "sweep", "sweep.toml", "--json").out)
     jsonschema.validate(document, SCHEMA)
     bold, honest = document["effects"]
-    assert (bold["label"], honest["label"]) == ("unearned", "earned")
+    assert (bold["label"], honest["label"]) == ("not more accurate", "more accurate")
     assert bold["nees_slope"]["value"] == pytest.approx(0.1448, abs=0.02)
     assert len(bold["tracks"]) == 3
     assert len(document["points"]) == 30
     assert document["points"][0]["source"] == "bold/one_R0.01.square"
-    assert document["predictions"]["nees_slope"]["unearned"] == pytest.approx(0.1448, abs=1e-4)
+    assert document["predictions"]["nees_slope"]["not_more_accurate"] == pytest.approx(
+        0.1448, abs=1e-4
+    )
 
 
 def test_json_of_a_knob_that_moves_nothing_and_of_failures_matches_the_schema(capsys, folder):
@@ -103,9 +106,11 @@ def test_what_failed_is_shown(capsys, folder):
 
 
 def test_a_gate_fails_on_a_verdict(capsys):
-    outcome = run(capsys, "sweep", "sweep.toml", "--fail-if", "unearned", "--fail-if", "worse")
+    outcome = run(
+        capsys, "sweep", "sweep.toml", "--fail-if", "not-more-accurate", "--fail-if", "worse"
+    )
     assert outcome.code == 1
-    assert outcome.err.startswith("smfeval: --fail-if: bold, R: unearned: errors stay")
+    assert outcome.err.startswith("smfeval: --fail-if: bold, R: not more accurate: ")
     assert run(capsys, "sweep", "sweep.toml", "--fail-if", "worse").code == 0
 
 

@@ -108,7 +108,7 @@ def test_one_sided_tracks_convict_by_their_number_and_never_acquit():
     assert pool_tracks("A", quiet).label == "cannot tell"
     loud = [TrackK(str(i), None, "one-sided", i < 3) for i in range(7)]
     assert pool_tracks("A", loud).label == "overconfident"
-    assert "convicted on 3 of 7 tracks, each by itself" in pool_tracks("A", loud).sentence
+    assert "overconfident on 3 of 7 tracks, each by itself" in pool_tracks("A", loud).sentence
     two = [TrackK(str(i), None, "one-sided", i < 2) for i in range(7)]
     assert pool_tracks("A", two).label == "cannot tell"  # happens to 4.4 % of honest ones
     assert chance_of_convictions(3, 7) < COUNT_DOUBT < chance_of_convictions(2, 7)

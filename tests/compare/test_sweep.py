@@ -189,9 +189,9 @@ SHRINK = number(-0.08, -0.06)  # errors that shrink along
     ("low", "high", "label"),
     [
         (-0.3, -0.1, "better"),
-        (-0.1, 0.1, "earned"),
+        (-0.1, 0.1, "more accurate"),
         (0.02, 0.12, "between"),
-        (0.1, 0.2, "unearned"),
+        (0.1, 0.2, "not more accurate"),
         (0.2, 0.3, "worse"),
         (-0.1, 0.2, "undecided"),
     ],
@@ -201,7 +201,7 @@ def test_the_word_says_which_predictions_the_interval_holds(low, high, label):
 
 
 def test_the_prediction_depends_on_the_number_of_axes():
-    assert judge_slopes(number(0.2, 0.23), SHRINK, 2) == "unearned"
+    assert judge_slopes(number(0.2, 0.23), SHRINK, 2) == "not more accurate"
     assert judge_slopes(number(0.2, 0.23), SHRINK, 3) == "worse"
 
 
@@ -212,7 +212,7 @@ def test_no_interval_decides_nothing():
 @pytest.mark.parametrize(
     ("error", "label"),
     [
-        (number(-0.1, -0.05), "earned"),
+        (number(-0.1, -0.05), "more accurate"),
         (number(-0.05, -0.01), "between"),
         (number(-0.1, 0.01), "undecided"),
         (number(-0.2, -0.1), "undecided"),
@@ -227,7 +227,13 @@ def test_a_sharpening_is_earned_only_if_the_errors_say_so_too(error, label):
 
 @pytest.mark.parametrize(
     ("slope", "label"),
-    [(0.0, "earned"), (UNEARNED, "unearned"), (0.07, "between"), (0.3, "worse"), (-0.1, "better")],
+    [
+        (0.0, "more accurate"),
+        (UNEARNED, "not more accurate"),
+        (0.07, "between"),
+        (0.3, "worse"),
+        (-0.1, "better"),
+    ],
 )
 def test_a_knob_is_judged_by_its_slope(rng, slope, label):
     sweep = sweep_of(line(slope, noise=0.02, rng=rng))
@@ -238,8 +244,8 @@ def test_a_knob_is_judged_by_its_slope(rng, slope, label):
 
 
 def test_runs_exactly_on_a_line_are_judged_in_spite_of_rounding():
-    assert sweep_of(line(UNEARNED)).effects[0].label == "unearned"
-    assert sweep_of(line(0.0)).effects[0].label == "earned"
+    assert sweep_of(line(UNEARNED)).effects[0].label == "not more accurate"
+    assert sweep_of(line(0.0)).effects[0].label == "more accurate"
 
 
 def test_a_knob_that_does_not_move_the_precision_has_no_slope():

@@ -45,8 +45,8 @@ def test_each_run_and_setting_has_k_of_the_rotation(files):
 def test_errors_that_follow_are_told_from_errors_that_stay(files):
     points, _ = points_of_files(files)
     bold, honest = sweep_of(points).effects
-    assert (bold.estimator, bold.label) == ("bold", "unearned")
-    assert (honest.estimator, honest.label) == ("honest", "earned")
+    assert (bold.estimator, bold.label) == ("bold", "not more accurate")
+    assert (honest.estimator, honest.label) == ("honest", "more accurate")
     assert bold.nees_slope.value == pytest.approx(0.1448, abs=0.02)
     assert honest.error_slope.value == pytest.approx(-0.0724, abs=0.01)
 

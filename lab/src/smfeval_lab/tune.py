@@ -1,15 +1,15 @@
-"""Tune settings of a filter by the log score, and tell what of the gain is earned.
+"""Tune settings of a filter by the log score, and show what of the gain one factor would give.
 
 Settings are searched on the tracks to learn from, on a logarithmic scale: golden section along each
 knob in turn, then Nelder and Mead's simplex where there are several. The proof is on other tracks.
 With L the mean log score there, L(k) under k times the covariance, k learnt on the first tracks:
 
     L_start - L_tuned = [L_start - L_start(k)] + [L_start(k) - L_tuned(k)] - [L_tuned - L_tuned(k)]
-          gain        =  unearned              +  earned                   -  left
+          gain        =  by_factor             +  beyond_factor            -  left
 
-Unearned is what one factor on the covariance would have gained without any tuning; earned is what
-remains where both have their best factor: smaller errors, or covariances that follow them better;
-left is what a factor could still gain.
+`by_factor` is what one factor on the covariance would have gained without any tuning;
+`beyond_factor` is what remains where both have their best factor: smaller errors, or covariances
+that follow them better; `left` is what a factor could still gain.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from smfeval.summarise.inflation import best_scale, scaled_log_score
 from smfeval.summarise.number import Intervals, Number
 from smfeval.track import AnyTrack
 
-PARTS = ("gain", "unearned", "earned", "left")  # of the log score
+PARTS = ("gain", "by_factor", "beyond_factor", "left")  # of the log score
 FEWEST_TRIES = 4  # of a golden section: its first two, and a step to either side
 END = 0.05  # part of the range, as logarithms, from which on the best lies at its end
 
@@ -107,12 +107,12 @@ class Tuning:
         return self._gains(lambda old, new: old.log_score - new.log_score)
 
     @property
-    def unearned(self) -> Number:
+    def by_factor(self) -> Number:
         """What one factor on the covariance at the start would have gained."""
         return self._gains(lambda old, new: old.log_score - old.scaled)
 
     @property
-    def earned(self) -> Number:
+    def beyond_factor(self) -> Number:
         """What is gained where both settings have their best factor."""
         return self._gains(lambda old, new: old.scaled - new.scaled)
 
@@ -307,7 +307,7 @@ def notes_of(search: Search, best: Trial) -> tuple[str, ...]:
     for knob, value in zip(search.knobs, best.values, strict=True):
         place = log(value / knob.low) / log(knob.high / knob.low)
         if not END < place < 1 - END:
-            notes.append(f"{knob.name}: the best lies at the end of its range; widen it")
+            notes.append(f"{knob.name}: the best is at the end of its range; widen it")
     failed = [trial for trial in search.known.values() if trial.failed]
     if failed:
         first = failed[0].failed[0]

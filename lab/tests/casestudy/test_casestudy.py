@@ -217,7 +217,7 @@ def test_errors_that_stay_give_the_slope_that_is_not_earned(study):
     effect = study.knob_effect("point_variance")
     assert effect.nees_slope.value == pytest.approx(unearned_slope(), abs=1e-6)
     assert effect.error_slope.value == pytest.approx(0, abs=1e-6)
-    assert effect.label == "unearned"
+    assert effect.label == "not more accurate"
     assert study.knob_effect("iterations").label == "unmoved"
 
 
@@ -249,7 +249,7 @@ def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study)
     assert listens.closed == pytest.approx(np.log(WIDER) / np.log(k))
     assert deaf.closed == pytest.approx(0)
     assert study.variant_effect("listens").label == "unmoved"
-    assert study.variant_effect("deaf").label == "unearned"
+    assert study.variant_effect("deaf").label == "not more accurate"
     assert len([each for each in study.variants if each.track == HARD.name]) == 2
 
 

@@ -86,7 +86,7 @@ def test_the_document_is_strict_and_the_same_as_the_file(undrawn, capsys, folder
     jsonschema.validate(document, schema("casestudy", "smfeval_lab"))
     assert outcome.out == (folder / "casestudy.json").read_text()
     assert {row["filter"] for row in document["scores"]} == {"ieskf", "gtsam-smoother", "kiss-icp"}
-    assert document["knobs"]["effects"][0]["label"] == "unearned"
+    assert document["knobs"]["effects"][0]["label"] == "not more accurate"
     assert document["not_run"][0]["filter"] == "genz-lio"
 
 

@@ -25,7 +25,7 @@ def effect_of(knob, values, *others):
 
 def test_precision_that_is_bought_with_the_noise_of_a_point_is_not_earned():
     effect = effect_of("point_variance", ("1e-4", "1e-3", "1e-2"))
-    assert effect.label == "unearned"
+    assert effect.label == "not more accurate"
     assert effect.nees_slope.low < unearned_slope() < effect.nees_slope.high
     assert effect.nees_slope.low > 0.05
 

@@ -17,7 +17,8 @@ from smfeval.verbs import measure_sweep
 
 def run(chosen: argparse.Namespace) -> int:
     """Measure a grid of settings and judge each knob; returns the exit code."""
-    for label in chosen.fail_if:
+    failing = [label.replace("-", " ") for label in chosen.fail_if]
+    for label in failing:
         if label not in SENTENCES:
             known = ", ".join(SENTENCES)
             raise OptionError(f"--fail-if {label!r} is no verdict; it is one of {known}")
@@ -43,5 +44,5 @@ def run(chosen: argparse.Namespace) -> int:
     return exit_code(
         f"{effect.estimator}, {effect.knob}: {effect.sentence}"
         for effect in sweep.effects
-        if effect.label in chosen.fail_if
+        if effect.label in failing
     )

@@ -29,7 +29,10 @@ from smfeval.schema import CONVENTION_NAMES, ORDERS, POSITION_AXES, TIME, option
 MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
 ROTATION_MODEL = "blocks"  # beside whichever of them
 # `compare.sweep`
-SWEEP_LABELS = ("unmoved", "better", "earned", "between", "unearned", "worse", "undecided")
+SWEEP_LABELS = (
+    *("unmoved", "better", "more accurate", "between"),
+    *("not more accurate", "worse", "undecided"),
+)
 TAILS = ("gaussian", "long")  # `online.eprocess`
 DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
 STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
@@ -147,7 +150,7 @@ FLAGS: dict[str, VerbFlags] = {
     ),
     "sweep": verb_flags(
         "Turn a knob: does a sharper belief mean smaller errors?",
-        ("sweep.toml", "sweep.toml --fail-if unearned"),
+        ("sweep.toml", "sweep.toml --fail-if not-more-accurate"),
         file("plan", "SWEEP.toml", "knobs and their values; files of runs, or [lab]"),
         repeated(
             "--fail-if", "LABEL", f"exit with 1 if a knob is {', '.join(SWEEP_LABELS)} (may repeat)"

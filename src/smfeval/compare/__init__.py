@@ -9,7 +9,7 @@
     sensitivity  k_pair under every alignment, and if the clock of A were off
     hypothesis   with a reference: are the errors of the two opposed? k_pair under its gauge
     attribution  three or more: which of them is overconfident; all pairs
-    sweep        a knob turned: is a sharper belief earned?
+    sweep        a knob turned: do errors shrink with the covariance?
 """
 
 from smfeval.compare.attribution import Attribution, Comparison, attribute, compare_all

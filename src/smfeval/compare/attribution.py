@@ -346,9 +346,7 @@ def three_cornered_hat(
     sure = bound is not None and bound > 1
     if not (lost or sure):
         if found.value <= 0 or (found.low is not None and found.low <= 0):
-            reason = (
-                "its errors cannot be told from none: those of others are shared, or far larger"
-            )
+            reason = "its errors cannot be seen: those of others are shared, or far larger"
             return _no_k(name, reported_m, reason)
         if np.sqrt(len(series) / (found.n_effective or len(series)) / weight) > LARGEST_ERROR:
             reason = (
@@ -453,7 +451,7 @@ def compare_all(
     if len(tracks) < 2:
         raise OptionError("a pair needs two tracks")
     if len(tracks) > 2 and options.offset_s:
-        raise OptionError("an offset of the clock says nothing about more than two tracks")
+        raise OptionError("a time offset says nothing about more than two tracks")
     tracks = share_origin(*tracks)
     both = list(combinations(tracks, 2))
     pairs = []

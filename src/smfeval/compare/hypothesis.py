@@ -82,15 +82,15 @@ class HypothesisCount:
 
     @property
     def sentence(self) -> str:
-        """'A | B: not opposed beyond chance on 14 of 17 tracks; ...'."""
-        kept = words.count_of(self.tested - self.refuted, self.tested, "track")
-        said = [f"not opposed beyond chance on {kept}"] if self.tested else []
+        """'A | B: the symmetric cross-covariance is positive semidefinite on 14 of 17 tracks'."""
+        kept = words.count_of(self.holds, self.tracks, "track")
+        said = [f"the symmetric cross-covariance is positive semidefinite on {kept}"]
+        if self.tested:
+            refuted = words.count_of(self.refuted, self.tested, "tested track")
+            said.append(f"negative beyond chance on {refuted}")
         if self.tested < self.tracks:
-            wander = words.count(self.tracks - self.tested, "track")
-            said.append(f"they wander on {wander}, which tells nothing")
-        said.append(
-            f"opposed in no direction at all on {words.count_of(self.holds, self.tracks, 'track')}"
-        )
+            slow = words.count(self.tracks - self.tested, "track")
+            said.append(f"not tested on {slow}, autocorrelated over the whole track")
         if self.opposed:
             most = words.factor(max(factor for _, factor in self.opposed))
             said.append(f"k_pair could be {most} too large at most")
@@ -114,8 +114,8 @@ def check_hypothesis(met: MatchedBeliefs, reference: AnyTrack, options: Options)
     common = nearest(met.b.stamp, reference.stamp, tolerance_s=options.tolerance_s)
     if len(common) < FEWEST:
         raise PairingError(
-            f"{len(common)} scans of the pair meet the reference; {FEWEST} are needed to check "
-            "how the errors depend on each other"
+            f"{len(common)} scans of the pair match the reference; {FEWEST} are needed to check "
+            "how the errors are correlated"
         )
     truth, common = match_reference(without_covariance(reference), common, options)
     errors = []

@@ -78,7 +78,7 @@ class MonteCarlo:
             f"{self.estimator} on {self.track}: {self.label}, ANEES {self.mean} over "
             f"{words.count(self.runs, 'run')}; {words.share(self.outside)} of "
             f"{words.count(len(self.anees), 'time')} outside the {words.level(BAND)} band {band} "
-            f"({words.level(1 - BAND)} if honest)"
+            f"({words.level(1 - BAND)} if consistent)"
         )
         said += f"; {words.count(self.left_out, 'time')} not in all runs" if self.left_out else ""
         return said if self.inexact is None else f"{said}; {self.inexact}"

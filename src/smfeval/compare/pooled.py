@@ -258,7 +258,7 @@ def _judge(
         label = label_of(k.low, k.high)
     why = None
     if convicted:
-        why = f"convicted on {words.count_of(convicted, count, 'track')}, each by itself"
+        why = f"overconfident on {words.count_of(convicted, count, 'track')}, each by itself"
     if judged.label == "overconfident":
         sure = WHATEVER if judged.by == "any correlation" else AVERAGING_TRACKS
         why = f"at least {words.number(judged.at_least or 1.0)} {sure}"

@@ -38,7 +38,7 @@ def compare_motion(
     elif not (found.a.about.oriented and found.b.about.oriented):
         reason = "one of the tracks has no orientation"
     elif reason is None and len({joint.level or 6 for joint in joints}) > 1:
-        reason = "the two integrate different freedoms"
+        reason = "the two integrate different degrees of freedom"
     if reason is not None:
         return RelativeMotion(reason=reason)
     b, other = found.b if body is None else at_body(found.b, body), joints[1]

@@ -178,7 +178,7 @@ def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Op
     options = replace(options, numbers=("k",), horizons=())
     offset_s = 0.0 if options.offset_s == "auto" else options.offset_s
     gauges = {
-        f"gauge {kind}": replace(
+        f"alignment {kind}": replace(
             options, alignment=kind, fit_on=None if kind in UNFITTED else options.fit_on
         )
         for kind in SWEPT_GAUGES
@@ -200,8 +200,8 @@ def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Op
 
 
 def clock_name(step_ms: float) -> str:
-    """'clock +10 ms'."""
-    return f"clock {words.fixed(step_ms, 0, signed=True)} ms"
+    """'time offset +10 ms'."""
+    return f"time offset {words.fixed(step_ms, 0, signed=True)} ms"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ def earned_error_slope(dimension: int = 3) -> float:
     return -unearned_slope(dimension) / 2
 
 
-Label = Literal["unmoved", "better", "earned", "between", "unearned", "worse", "undecided"]
+Label = Literal[
+    "unmoved", "better", "more accurate", "between", "not more accurate", "worse", "undecided"
+]
 
 SAME = 5e-4  # 1/nat: slopes closer than this are shown alike
 
@@ -45,12 +47,12 @@ SENTENCES: dict[Label, str] = {
     "unmoved": (
         f"the precision moves by less than {words.exact(MOVES_NATS)} nat, so there is no slope"
     ),
-    "better": "errors shrink faster than the belief",
-    "earned": "errors shrink with the belief; errors that stay are excluded",
-    "between": "errors shrink, and less than the belief; both predictions are excluded",
-    "unearned": "errors stay while the belief sharpens; errors that shrink along are excluded",
-    "worse": "errors grow while the belief sharpens",
-    "undecided": "too few runs, or too far from a line, to tell earned from unearned",
+    "better": "errors shrink faster than the covariance",
+    "more accurate": "errors shrink with the covariance",
+    "between": "errors shrink, but less than the covariance",
+    "not more accurate": "errors stay while the covariance shrinks",
+    "worse": "errors grow while the covariance shrinks",
+    "undecided": "too few runs, or too far from a line, to decide",
 }
 
 
@@ -70,7 +72,7 @@ def judge_slopes(nees: Number | None, error: Number | None, dimension: int) -> L
     if low > unearned:
         return "worse"
     if low > EARNED_SLOPE:
-        return "unearned" if high >= unearned else "between"
+        return "not more accurate" if high >= unearned else "between"
     return "undecided" if high >= unearned else _judge_errors(error, dimension)
 
 
@@ -80,7 +82,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
         return "undecided"
     low, high, earned = error.low - SAME, error.high + SAME, earned_error_slope(dimension)
     if low <= earned <= high:
-        return "earned"
+        return "more accurate"
     return "between" if low > earned else "undecided"
 
 
@@ -144,7 +146,7 @@ class KnobEffect:
             "sentence": self.sentence,
             "reach_nats": self.reach_nats,
             **_numbers(self, SLOPES),
-            "holds_unearned": {
+            "holds_not_more_accurate": {
                 slope: dict(zip(("tracks", "of"), self.counts(slope, unearned), strict=True))
                 for slope in ("nees_slope", "divided_slope")
             },
@@ -192,8 +194,11 @@ class Sweep(Result):
             "level": self.level,
             "moves_nats": MOVES_NATS,
             "predictions": {
-                "nees_slope": {"earned": EARNED_SLOPE, "unearned": unearned},
-                "error_slope": {"earned": earned_error_slope(self.dimension), "unearned": 0.0},
+                "nees_slope": {"more_accurate": EARNED_SLOPE, "not_more_accurate": unearned},
+                "error_slope": {
+                    "more_accurate": earned_error_slope(self.dimension),
+                    "not_more_accurate": 0.0,
+                },
             },
             "effects": [each.to_dict(unearned) for each in self.effects],
             "settings": [

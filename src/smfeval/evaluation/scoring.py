@@ -24,7 +24,7 @@ from smfeval.summarise.quantities import Sample, crps_by_axis, k_over_path
 from smfeval.track import AnyTrack, Track
 
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
-NOTHING = "the estimate claims no uncertainty of rotation"
+NOTHING = "the estimate reports no uncertainty of rotation"
 
 OrientedSpace = RotationSpace | PoseSpace
 

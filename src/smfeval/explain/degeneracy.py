@@ -200,5 +200,5 @@ def _nearest_clouds(clouds: Ints, stamps: Ints) -> tuple[Ints, Ints]:
     row = np.where(nearer, before, after)
     good = np.flatnonzero(np.abs(clouds[row] - stamps) <= SCAN_GAP_NS)
     if not len(good):
-        raise SeriesError("no scored scan is within 60 ms of a cloud: the clocks do not meet")
+        raise SeriesError("no scored scan is within 60 ms of a cloud: are the stamps of one clock?")
     return row[good], good

@@ -154,10 +154,10 @@ def _prior(
     source = "pose and its 6 x 6 information" if whole else "position and its information alone"
     notes = [f"the covariance before an update is not logged; it follows from that of the {source}"]
     if not whole:
-        notes.append("what the points tell of the rotation is not known, so it is approximate")
+        notes.append("the information about the rotation is not known, so it is approximate")
     if unknown:
         notes.append(
-            f"{words.count_of(unknown, len(prior), 'scan')} claim less precision than their "
+            f"{words.count_of(unknown, len(prior), 'scan')} report less precision than their "
             "information brings: the covariance before these updates is not known"
         )
     return prior, notes

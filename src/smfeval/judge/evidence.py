@@ -269,5 +269,5 @@ def why_unusable(row: WindowRow | None) -> str | None:
     if row is None:
         return f"fewer than {FEWEST_WINDOWS} windows have a regular covariance"
     if row.lo < 1 / STEADY or row.hi > STEADY:
-        return f"claims change more than {STEADY:.0f} times between the halves of the track"
+        return f"covariances change more than {STEADY:.0f} times between the halves of the track"
     return "neighbouring windows are correlated" if abs(row.rho) > WHITE else None

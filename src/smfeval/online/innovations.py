@@ -58,15 +58,15 @@ HINTS: dict[tuple[str, int], str] = {
     ("too wide", 0): "gain about right: Q and R both too large, by about 1 / k",
     ("too wide", 1): "gain too low: R too large",
     ("too wide", -1): "gain too high: Q too large",
-    ("", 1): "gain too low for Q and R that sum to the right size, or noise of the sensor that "
-    "remembers",
+    ("", 1): "gain too low for Q and R that sum to the right size, or autocorrelated noise of the "
+    "sensor",
     ("", -1): "gain too high for Q and R that sum to the right size: Q too large and R too small",
 }
 BIAS_HINT = "a bias of the sensor or of the model that is not estimated"
 LONG_TAILS = "most NIS are small and a few large: tails longer than those of a Gaussian"
 REJECTION_HINT = "outliers of the sensor, or a filter that has lost it"
 
-ScaleLabel = Literal["too tight", "as claimed", "too wide", "cannot tell"]
+ScaleLabel = Literal["too tight", "consistent", "too wide", "cannot tell"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class SensorJudgement:
         Whether a lag correlation is beyond chance; whether a mean is, and dependence does not
         explain it.
     scale
-        "too tight", "as claimed" (k within a factor 1.5 of 1), "too wide" or "cannot tell".
+        "too tight", "consistent" (k within a factor 1.5 of 1), "too wide" or "cannot tell".
     notes
         What was assumed of the gate.
     """
@@ -148,11 +148,11 @@ class SensorJudgement:
         faults += ["rejects too much"] if self.rejects else []
         if faults:
             return words.join(faults)
-        return "consistent" if self.scale == "as claimed" else "cannot tell"
+        return "consistent" if self.scale == "consistent" else "cannot tell"
 
     @property
     def convicted(self) -> bool:
-        """Whether an honest filter is refuted."""
+        """Whether a consistent filter is refuted."""
         return self.scale in ("too tight", "too wide") or not self.white or self.rejects
 
     @property
@@ -399,7 +399,7 @@ def _scale_label(k: Interval, nis: Floats, dimension: int, gate: float | None) -
     if k.high < 1:
         return "cannot tell" if gate is None and _has_long_tails(k, nis, dimension) else "too wide"
     within = k.low >= 1 / CONSISTENT_FACTOR and k.high <= CONSISTENT_FACTOR
-    return "as claimed" if within else "cannot tell"
+    return "consistent" if within else "cannot tell"
 
 
 def _has_long_tails(k: Interval, nis: Floats, dimension: int) -> bool:

@@ -108,8 +108,8 @@ def check_axes(axes: Sequence[int]) -> None:
     if list(axes) != sorted(set(axes)) or not axes or not (whole or flat or not rotation):
         names = ", ".join(AXES[a] for a in axes)
         raise TrackError(
-            f"the belief is certain of some axes of the pose and claims {names or 'none'}: that is "
-            "no group of motions; a pose is scored on all six axes, or on x, y and yaw (and z)"
+            f"the covariance of the pose is zero but for {names or 'none'}: that is no group of "
+            "motions; a pose is scored on all six axes, or on x, y and yaw (and z)"
         )
 
 

@@ -24,7 +24,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 POSITION_ROWS = (0, 1, 2)
 UNCLAIMED = 1e-15  # variance of an axis beside the largest of its kind: nothing is claimed
-NOT_CLAIMED = "nothing is claimed"
+NOT_CLAIMED = "nothing is reported"
 SAMPLED = 2000  # scans, evenly spaced, that show what a track claims
 SMALL_RAD = 1e-3  # below this a series of two terms is exact to the last bit
 

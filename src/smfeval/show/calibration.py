@@ -128,8 +128,8 @@ def noise_line(correction: Correction) -> list[str]:
     law = f"errors that stay give +{UNEARNED_SLOPE}"
     if noise is None:
         return [
-            f"in the filter: R times {factor} does nearly the same where a sweep of R is unearned "
-            f"({law} per nat); smfeval sweep tells"
+            f"in the filter: R times {factor} does nearly the same where errors do not "
+            f"depend on R ({law} per nat); smfeval sweep shows it"
         ]
     slope = f"a sweep of its R has +{noise.slope} per nat, {law}"
     who = correction.learnt.estimator

@@ -13,8 +13,8 @@ BLIND = (
     "that drifts with the estimate is not seen"
 )
 WORDS = {
-    "refuted": "the filter's innovations are not what it claims",
-    "consistent": "the innovations are as the filter claims",
+    "refuted": "the innovations do not match the reported covariance",
+    "consistent": "the innovations match the reported covariance",
     "cannot tell": "cannot tell; nothing refutes the filter",
 }
 
@@ -50,7 +50,7 @@ def report(judged: InnovationReport, *, verbose: bool = False) -> Report:
         rows += [Row(each.sensor, text) for each in sensors for text in _details(each)]
     level = words.level(judged.false_alarms)
     rows += [
-        Row("level", f"an honest filter is refuted with {level} at most, over all sensors"),
+        Row("level", f"a consistent filter is refuted with {level} at most, over all sensors"),
         Row("not seen", BLIND),
     ]
     head = ("sensor", "d", "accepted", "k", "lag 1", "verdict")

@@ -56,7 +56,7 @@ def extent(sweep: Sweep) -> str:
 
 
 def verdicts(sweep: Sweep) -> str:
-    """'fastlio2: Rx unearned, voxel earned; pointlio: Rx worse'."""
+    """'fastlio2: Rx not more accurate, voxel more accurate; pointlio: Rx worse'."""
     by_estimator: dict[str, list[str]] = {}
     for effect in sweep.effects:
         by_estimator.setdefault(effect.estimator, []).append(f"{effect.knob} {effect.label}")
@@ -99,8 +99,8 @@ def predictions(sweep: Sweep) -> list[str]:
     unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
     return [
         f"  slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
-        f"  if sharpening is earned: NEES 0, error {words.slope(shrinking)}; "
-        f"if not: NEES {words.slope(unearned)}, error 0",
+        f"  if errors shrink with the covariance: NEES 0, error {words.slope(shrinking)}; "
+        f"if they stay: NEES {words.slope(unearned)}, error 0",
         f"  error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
         "if covariances keep their shape",
         *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),

@@ -67,7 +67,7 @@ class PathGrowth:
 
     @property
     def has_growth(self) -> bool:
-        """Whether k rises with length and is above 1 at the longest: drift that is not claimed."""
+        """Whether k rises with length and is above 1 at the longest: drift that is not reported."""
         rises = self.growth.low is not None and self.growth.low > 0
         return rises and self.longest.low is not None and self.longest.low > 1
 
@@ -85,7 +85,7 @@ class PathGrowth:
                 "of the reference; growth is not shown"
             )
         elif self.has_growth:
-            shown = "k grows with the length of the path, which is drift that is not claimed"
+            shown = "k grows with the length of the path: drift that the covariance does not have"
         else:
             shown = "neither k above 1 over short stretches nor growth with their length is shown"
         return f"{shown} ({size}; {words.count(self.blocks, 'block')})"

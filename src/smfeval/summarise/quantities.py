@@ -29,7 +29,7 @@ from smfeval.track import AnyTrack, Track
 
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 VERDICT_LEVEL = 0.95
-WANDERS = "the error wanders over the whole track: it has no mean that a track this long could show"
+WANDERS = "errors are autocorrelated over the whole track: a track this long cannot show their mean"
 FEW_REGIMES = (
     "the reported sigma changes only {times} in the track: a mean over so few regimes has no "
     "interval"

@@ -161,8 +161,8 @@ def knobs_sheet(study: CaseStudy) -> Sheet:
         *([f"{NOISE_KNOB} alone also on {', '.join(more)}"] if more else ()),
         "credit: how far log det J moves; precision: likewise -log det of the covariance (largest "
         "of a track)",
-        f"slopes are log10 per nat of precision; if sharpening is earned: NEES 0, error "
-        f"{earned:+.3f}; if not: NEES {unearned:+.3f}, error 0",
+        "slopes are log10 per nat of precision; if errors shrink with the covariance: NEES 0, "
+        f"error {earned:+.3f}; if they stay: NEES {unearned:+.3f}, error 0",
         *(f"{label}: {sweeps.SENTENCES[label]}" for label in sweeps.SENTENCES if label in labels),
         "error divided out: slope of NEES / error^2, the same whatever errors do if covariances "
         "keep their shape",

@@ -231,8 +231,8 @@ def tuning_text(tuning: Tuning, *, verbose: bool = False) -> str:
     start, best = (f"{words.number(each.factor)} times" for each in (tuning.start, tuning.best))
     rows = [
         ("gain", f"{tuning.gain} on {words.count(len(tuning.after), 'other track')}"),
-        ("unearned", f"{tuning.unearned}: {start} the covariance at the start"),
-        ("earned", f"{tuning.earned}: with the best factor at either setting"),
+        ("by factor", f"{tuning.by_factor}: {start} the covariance at the start"),
+        ("beyond it", f"{tuning.beyond_factor}: with the best factor at either setting"),
         ("left", f"{tuning.left}: {best} the covariance of the tuned filter"),
         *([("note", f"no intervals: {tuning.gain.reason}")] if tuning.gain.reason else []),
         *(("note", note) for note in tuning.notes),
@@ -267,7 +267,8 @@ def tuning_last_line(tuning: Tuning) -> str:
     )
     return (
         f"{change}: log score {words.number(before)} to {words.number(after)} nat on other tracks, "
-        f"{words.number(tuning.earned.value)} of {words.number(tuning.gain.value)} nat earned"
+        f"{words.number(tuning.beyond_factor.value)} of {words.number(tuning.gain.value)} nat "
+        "beyond one factor on the covariance"
     )
 
 

@@ -19,7 +19,11 @@ from smfeval.show.sweep import (
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.words import printable
 
-LOOKS = {"unearned": "overconfident", "worse": "overconfident", "earned": "consistent"}
+LOOKS = {
+    "not more accurate": "overconfident",
+    "worse": "overconfident",
+    "more accurate": "consistent",
+}
 LOOKS |= {"better": "consistent", "between": "conservative", "mixed": "conservative"}
 RUN_HEADINGS = ("estimator", "track", "setting", "precision", "median NEES", "MAE", "scans")
 
