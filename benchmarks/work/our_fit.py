@@ -8,7 +8,7 @@ from timing import best, tell
 
 from smfeval import Options, evaluate
 from smfeval.align.joint import Claim, Joint, growth
-from smfeval.align.nuisance import MatchedPoses, body_motion, fit_kindest, open_freedoms
+from smfeval.align.nuisance import MatchedPoses, body_motion, fit_best_case, open_freedoms
 from smfeval.align.projection import fit_weights, projected_covariance
 from smfeval.align.quantities import parse_extent
 from smfeval.maths import so3
@@ -57,7 +57,7 @@ def fitted() -> float:
     motion = body_motion(stamp, position, rotation)
     truth = reference.position, reference.rotation
     poses = MatchedPoses(position, rotation, motion, *truth, claim.covariance).thin()
-    return fit_kindest(poses, open_freedoms(poses, "se3", body=True, clock=True)).excess
+    return fit_best_case(poses, open_freedoms(poses, "se3", body=True, clock=True)).excess
 
 
 def evaluated(*horizons: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def straight(late_s, rng, speed=(1.0, 2.0, 0.5)):
 @pytest.mark.parametrize("speed", [(1.0, 2.0, 0.5), (0.0, 0.0, 0.0)])
 @pytest.mark.parametrize("reach_s", [0.05, 10.0])
 def test_motion_that_says_nothing_about_the_clock_is_refused(rng, speed, reach_s):
-    with pytest.raises(PairingError, match="says nothing about the clock"):
+    with pytest.raises(PairingError, match="says nothing about the time offset"):
         find_offset(straight(0.02, rng, speed), straight(0.0, rng, speed), BARE, reach_s=reach_s)
 
 
@@ -157,7 +157,7 @@ def repeating(late_s):
 
 
 def test_two_offsets_that_explain_the_motion_alike_are_refused():
-    with pytest.raises(PairingError, match=r"two clock offsets .* about equally: .* s and .* s"):
+    with pytest.raises(PairingError, match=r"two time offsets .* about equally: .* s and .* s"):
         find_offset(repeating(0.3), repeating(0.0), BARE)
     assert off_ms(find_offset(repeating(0.3), repeating(0.0), BARE, reach_s=1), 0.3) < 1
 
@@ -173,7 +173,7 @@ def test_rates_that_repeat_are_told_apart_by_the_way(rng):
     assert max(found) < 5
 
 
-UNRELATED = "says nothing about the clock|two clock offsets|no clock offset|do not move alike"
+UNRELATED = "says nothing about the time offset|two time offsets|no time offset|do not move alike"
 
 
 @pytest.mark.parametrize("seed", [59, 70, 94])
@@ -195,7 +195,7 @@ def test_few_poses_between_gaps_are_refused(motion, rng):
     estimate, reference = noisy(seen(motion, 10), rng), seen(motion, 100)
     scattered = estimate[(np.arange(len(estimate)) % 20) < 2]
     with pytest.raises(
-        PairingError, match=r"\d+ neighbouring poses meet .* a clock offset needs 30"
+        PairingError, match=r"\d+ neighbouring poses match .* a time offset needs 30"
     ):
         find_offset(scattered[:29], reference, BARE)
 
@@ -274,19 +274,21 @@ def test_moving_the_clock_of_the_estimate_moves_the_offset_by_as_much(motion, rn
 def test_the_offset_is_noted_and_in_the_document(motion, rng):
     estimate = noisy(seen(motion, 10, late_s=0.0123), rng)
     result = evaluate(estimate, seen(motion, 100), options=AUTO)
-    note = next(note for note in result.notes if note.startswith("clock offset 12."))
+    note = next(note for note in result.notes if note.startswith("time offset 12."))
     assert " ms [1" in note
     assert "added to the estimate's stamps (found from speed, angular rate and error on " in note
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     schema = json.loads((Path(smfeval.__file__).parent / "schemas" / "score.json").read_text())
     jsonschema.validate(document, schema)
     association = document["association"]
-    assert association["offset_s"] == association["clock"]["offset_s"] == result.clock.offset_s
-    assert association["clock"]["low_s"] < 0.0123 < association["clock"]["high_s"]
-    assert len(association["clock"]["curve"]) == 11
+    assert (
+        association["offset_s"] == association["time_offset"]["offset_s"] == result.clock.offset_s
+    )
+    assert association["time_offset"]["low_s"] < 0.0123 < association["time_offset"]["high_s"]
+    assert len(association["time_offset"]["curve"]) == 11
     given = evaluate(estimate, seen(motion, 100), options=replace(BARE, offset_s=0.01))
     assert given.clock is None
-    assert given.to_dict()["association"]["clock"] is None
+    assert given.to_dict()["association"]["time_offset"] is None
 
 
 @pytest.mark.parametrize(("rate_hz", "late_s"), [(20, 0.005), (20, 0.01), (20, 0.03)])

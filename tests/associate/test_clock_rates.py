@@ -13,7 +13,7 @@ from smfeval.maths import so3
 from smfeval.track import About, Track
 from support.clocks import START_NS, noisy, remembered, seen, walked
 
-NOTHING = "says nothing about the clock"
+NOTHING = "says nothing about the time offset"
 
 
 def made(time, position, turn=None, *, late_s=0.0, oriented=True):

@@ -217,7 +217,7 @@ def test_what_is_granted_acquits_nobody(rng):
 def test_gap_risk_counts_what_was_not_bridged():
     one = np.ones(4)
     risk = gap_risk(one, 0.5 * one, one, one, open_m=np.array([np.nan, np.nan, 0.5, 0.1]))
-    assert (risk.above_limit, risk.not_moved) == (0.75, 0.5)
+    assert (risk.above_limit, risk.not_interpolated) == (0.75, 0.5)
     assert risk.may_convict
     assert risk.may_acquit
     assert risk.excuse == pytest.approx(1.5**2)

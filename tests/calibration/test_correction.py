@@ -126,7 +126,7 @@ def test_what_slam_toolbox_takes_stands_in_the_file(tmp_path):
         ("FAST_LIO2", {"measurement_noise_factor": 9.0, "LASER_POINT_COV": 0.009},
          "in FAST_LIO2: LASER_POINT_COV 0.009 instead of 0.001"),
         ("point-lio", {}, "in point-lio: not by lidar_meas_cov, which changes the errors"),
-        ("lio", {"measurement_noise_factor": 9.0}, "R times 9 does nearly the same where a sweep"),
+        ("lio", {"measurement_noise_factor": 9.0}, "R times 9 does nearly the same where errors"),
     ],
 )  # fmt: skip
 def test_the_factor_goes_into_r_where_covariances_follow_it_and_errors_do_not(

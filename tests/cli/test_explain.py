@@ -145,7 +145,7 @@ def test_what_is_not_explained_is_counted_by_its_reason(made, capsys):
     )
     found = explain(capsys, folder, outside)
     assert found["explained"]["left_out_by_reason"] == {
-        "untold": 5,
+        "not_logged": 5,
         "no_points": 5,
         "few_points": 0,  # 3 rows gone, 1 empty, 1 elsewhere
         "singular": 7,

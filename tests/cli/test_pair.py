@@ -119,8 +119,8 @@ def test_json_is_strict_and_follows_its_schema(capsys):
     assert pair["k_pair_paper"] == pytest.approx(k["value"], rel=0.01)
     assert k["value"] == pytest.approx(50.5, rel=0.2)
     assert pair["verdict"]["label"] == "overconfident"
-    assert len(pair["gauge_sensitivity"]) == 5
-    assert len(pair["clock_sweep"]) == 11
+    assert len(pair["alignment_sensitivity"]) == 5
+    assert len(pair["time_offset_sweep"]) == 11
     assert len(pair["hypothesis"]["eigenvalues"]) == 3
 
     words = ("a.square", "b.square", "bold.square", "--json", "--interval", "none")

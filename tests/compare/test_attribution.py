@@ -58,12 +58,12 @@ def test_the_hat_blames_an_error_shared_by_two_on_the_third(rng):
     )
 
 
-def test_errors_that_cannot_be_told_from_none_have_no_k(rng):
+def test_errors_that_cannot_be_seen_have_no_k(rng):
     common = 2 * normal(rng, 2000)
     tracks = [belief(common + 0.02 * normal(rng, 2000)), belief(common), belief(normal(rng, 2000))]
     found = attribute(tracks).estimators[:2]
     assert {own.label for own in found} == {"not identifiable"}
-    assert all(np.isnan(own.k.value) and "told from none" in own.k.reason for own in found)
+    assert all(np.isnan(own.k.value) and "cannot be seen" in own.k.reason for own in found)
 
 
 def test_nothing_is_said_of_one_that_is_far_surer_than_the_others(rng):

@@ -26,11 +26,11 @@ from smfeval.summarise.number import Number
 from support import drifting, unmatched
 
 
-def tracks(values, *, half=0.4, convicted=0):
+def tracks(values, *, half=0.4, overconfident=0):
     """k of each track, with a 95 % interval a factor exp(1.96 half) to either side."""
     reach = exp(1.959964 * half)
     return [
-        TrackK(f"t{i}", Number(k, "1", k / reach, k * reach), None, i < convicted)
+        TrackK(f"t{i}", Number(k, "1", k / reach, k * reach), None, i < overconfident)
         for i, k in enumerate(values)
     ]
 
@@ -116,9 +116,9 @@ def test_one_sided_tracks_convict_by_their_number_and_never_acquit():
 
 def test_the_chance_of_convictions_is_binomial():
     for judged in (1, 3, 7, 40):
-        for convicted in range(judged + 1):
-            wanted = binom.sf(convicted - 1, judged, 0.05)
-            assert chance_of_convictions(convicted, judged) == pytest.approx(wanted)
+        for overconfident in range(judged + 1):
+            wanted = binom.sf(overconfident - 1, judged, 0.05)
+            assert chance_of_convictions(overconfident, judged) == pytest.approx(wanted)
 
 
 def wandering(excess, *, count=6, degrees=3.0, absorbed=0.0):

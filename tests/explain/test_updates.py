@@ -180,6 +180,6 @@ def test_k_times_the_variance_of_a_point_makes_a_filter_honest_whose_prior_is_wi
     evaluation = evaluate(belief, reference, options=PLAIN)
     k = evaluation["k"].value
     found = explain_updates(log, evaluation).credit
-    assert found.honest_sigma_m == pytest.approx(0.03 * np.sqrt(k))
-    information = np.linalg.inv(k * log.prior) + log.normals / found.honest_sigma_m**2
+    assert found.consistent_sigma_m == pytest.approx(0.03 * np.sqrt(k))
+    information = np.linalg.inv(k * log.prior) + log.normals / found.consistent_sigma_m**2
     np.testing.assert_allclose(np.linalg.inv(information), k * log.posterior, rtol=1e-6)

@@ -83,9 +83,9 @@ def test_an_uncertain_reference_hides_what_it_is_larger_than():
 
 
 def test_gaps_excuse_what_they_explain():
-    found = decide(facts(first=TIGHT, excuse=100.0))
+    found = decide(facts(first=TIGHT, gap_factor=100.0))
     assert (found.label, found.reason) == ("cannot tell", "gaps")
-    assert decide(facts(first=TIGHT, excuse=2.0)).label == "overconfident"
+    assert decide(facts(first=TIGHT, gap_factor=2.0)).label == "overconfident"
     assert decide(acquitting(NEAR, no_acquittal=True)).reason == "gaps"
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.align.nuisance import BodyMotion, KindestFit, MatchedPoses, Nuisance
+from smfeval.align.nuisance import BestCaseFit, BodyMotion, MatchedPoses, Nuisance
 from smfeval.judge import evidence
 from smfeval.judge.evidence import (
     AnyCorrelation,
@@ -25,7 +25,7 @@ def left(white, freedoms=()):
     zero, turned = np.zeros((n, 3)), np.tile(IDENTITY, (n, 1))
     covariance = np.broadcast_to(np.eye(6), (n, 6, 6))
     poses = MatchedPoses(zero, turned, still, zero, turned, covariance, tuple(range(d)))
-    return KindestFit(freedoms, Nuisance(np.zeros(3)), white, poses)
+    return BestCaseFit(freedoms, Nuisance(np.zeros(3)), white, poses)
 
 
 def test_limits_are_those_of_one_error_for_all_scans():

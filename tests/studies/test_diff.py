@@ -109,7 +109,7 @@ def test_what_a_fit_can_have_absorbed_is_in_no_test(tmp_path):
     rmse, k = stores(tmp_path, old, new).moves
     assert rmse.outcome == "worse"
     assert (k.outcome, k.left_out) == ("not tested", TRACKS)
-    assert "the fit can absorb what is claimed" in k.reason
+    assert "the alignment can absorb the reported errors" in k.reason
 
 
 def test_a_number_that_nobody_wins_by_is_moved_and_neither_better_nor_worse(tmp_path):

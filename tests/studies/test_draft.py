@@ -163,9 +163,9 @@ def test_a_known_estimator_gets_its_preset_and_the_reference_about_its_body(tmp_
 
 def test_a_plan_whose_presets_align_differently_says_so(tmp_path):
     folder = tracks_in_groups(tmp_path / "campaign")
-    assert "different gauges" not in plan_of_folder(folder).text
+    assert "different alignments" not in plan_of_folder(folder).text
     put(estimate(1), folder / "hard" / "tunnel" / "pointlio.square")
-    assert "different gauges (gravity_yaw, se3)" in plan_of_folder(folder).text
+    assert "different alignments (gravity_yaw, se3)" in plan_of_folder(folder).text
 
 
 def test_a_reference_for_nobody_is_told(tmp_path, drafted):

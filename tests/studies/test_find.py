@@ -148,7 +148,7 @@ def test_an_estimate_that_is_a_reference_is_refused(refusal):
 
 
 def test_inputs_and_output_do_not_share_a_folder(refusal):
-    assert "lies in the output folder" in refusal(f'output = "good"\n{PLAN}', OptionError)
+    assert "is in the output folder" in refusal(f'output = "good"\n{PLAN}', OptionError)
     assert "track one: " in refusal(f'output = "truth"\n{PLAN}', OptionError)
 
 
@@ -246,7 +246,7 @@ def test_pairs_meet_run_by_run_with_the_options_that_a_pair_has(found, tmp_path)
     assert options.axes == "xy"
     assert result.pair_tasks[1].extrinsics == (None, "0,0,1,0,0,0,1")
     assert result.notes == (
-        "pairs: the clock offset to the reference (1 s) is not used; between two estimators it is "
+        "pairs: the time offset to the reference (1 s) is not used; between two estimators it is "
         "taken as 0",
         "pairs: aligned over all matched scans, not on the first 2 s",
         "pairs: 2 runs have no partner; one estimator has fewer repeats",
@@ -258,7 +258,7 @@ def test_pairs_say_that_a_clock_offset_that_is_to_be_found_is_not_used(found):
     result = found(f'pairs = true\n[options]\noffset = "auto"\n{PLAN}')
     assert result.pair_tasks[0].options.offset_s == 0.0
     note, _ = result.notes
-    assert note.startswith("pairs: the clock offset to the reference (auto) is not used")
+    assert note.startswith("pairs: the time offset to the reference (auto) is not used")
     assert found(f'[options]\noffset = "auto"\n{PLAN}').notes == ()
 
 

@@ -215,7 +215,7 @@ def test_each_may_keep_its_own_gauge(folder, tmp_path):
         ("honest", "se3"),
         ("liar", "yaw"),
     }
-    assert any("by different gauges, as asked for" in note for note in study.notes)
+    assert any("have different alignments, as asked for" in note for note in study.notes)
     first = grids(study)[0]
     assert first.facts == ("diverged", "gauge")
     assert {(row.name, row.gauge) for row in first.rows} == {("honest", "se3"), ("liar", "yaw")}

@@ -131,14 +131,14 @@ def test_a_pair_is_compared_where_its_reference_says_nothing(tmp_path):
     result = evaluate_pair(replace(task, reference=Input(str(short))))
     assert result.k_pair == evaluate_pair(task).k_pair
     assert (result.failure, result.k_pair_reference, result.opposed) == (None, None, None)
-    assert result.unchecked.startswith("5 scans of the pair meet the reference; 10 are needed")
+    assert result.unchecked.startswith("5 scans of the pair match the reference; 10 are needed")
 
 
 def test_an_offset_found_run_by_run_holds_no_reference_against_pairs(tmp_path):
     plan = made_study(tmp_path, tracks=1)
     found = find_tasks(replace(plan, pairs=True, options=replace(plan.options, offset_s="auto")))
     assert [task.reference for task in found.pair_tasks] == [None]
-    assert any("whose clock offset is found run by run" in note for note in found.notes)
+    assert any("whose time offset is found run by run" in note for note in found.notes)
 
 
 def test_results_come_in_the_order_of_the_plan_whoever_computes_them(tmp_path):

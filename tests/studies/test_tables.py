@@ -210,7 +210,7 @@ def test_nobody_competes_among_baselines(rng):
     plan = plan_of({"a": 7}, names=("base",))
     section = sections(plan, scored(plan, rng, mae=(1.0,)))[0]
     assert column_of(section, "mae").duels == ()
-    assert "every estimator is a baseline: nobody competes" in section.notes
+    assert "every estimator is a baseline: there is nothing to compare" in section.notes
 
 
 def test_a_study_in_which_everything_failed_has_empty_tables():

@@ -212,7 +212,7 @@ def open_freedoms(
 
 
 @dataclass(frozen=True)
-class KindestFit:
+class BestCaseFit:
     """The least sum of squares that was found.
 
     Attributes
@@ -248,9 +248,9 @@ class KindestFit:
         return float(np.einsum("nd,nd->", self.white, self.white)) / self.white.size
 
 
-def fit_kindest(
+def fit_best_case(
     poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance | None = None
-) -> KindestFit:
+) -> BestCaseFit:
     """The least sum of squares over the freedoms, near a start or else the best of several.
 
     Those are as the tracks are, weighted Kabsch's, the mean rotations of both bodies, and the
@@ -266,7 +266,7 @@ def fit_kindest(
     return replace(_descend(moved, freedoms, fit.values), poses=poses)
 
 
-def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> KindestFit:
+def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> BestCaseFit:
     """As the tracks are; by weighted positions; by rotations: the best of them."""
     of_world = tuple(freedom for freedom in freedoms if freedom not in OF_BODY)
     body = "body rotation" in freedoms
@@ -277,7 +277,7 @@ def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> Kind
     if poses.turns and "rotation" in of_world:
         starts.append(_mean_rotations(poses, plain, body=body))
 
-    tried: list[KindestFit] = []
+    tried: list[BestCaseFit] = []
     for start in starts:
         if not any(_is_near(start, each.values) for each in tried):
             tried.append(_descend(poses, of_world, start))
@@ -370,7 +370,7 @@ def _columns(
     return np.concatenate([found[each] for each in freedoms], axis=2)
 
 
-def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance) -> KindestFit:
+def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance) -> BestCaseFit:
     """Gauss and Newton's steps from a start, lever arm and clock held to what is plausible.
 
     Where one comes out too large, its square is added to the sum with a growing weight, which ends
@@ -401,7 +401,7 @@ def _minimise(
     values: Nuisance,
     whitening: Floats,
     held: dict[Freedom, float],
-) -> KindestFit:
+) -> BestCaseFit:
     """The least sum |u|^2 near a start, plus the weighted squares of what is held."""
     centre = poses.reference_position.mean(axis=0)
     weight = np.repeat([held.get(each, 0.0) for each in freedoms], widths(freedoms))
@@ -432,7 +432,7 @@ def _minimise(
         settled = COARSE if total > FAR * white.size else SETTLED
         if not total < (1 - settled) * before:
             break
-    return KindestFit(freedoms, values, white, poses)
+    return BestCaseFit(freedoms, values, white, poses)
 
 
 def solve_shortest(curvature: Floats, slope: Floats, damping: float = 0.0) -> tuple[Floats, int]:

@@ -34,7 +34,7 @@ from smfeval.options import Options
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
-    from smfeval.associate.clock import ClockOffset
+    from smfeval.associate.clock import TimeOffset
 
 __all__ = [
     "GapRisk",
@@ -75,7 +75,7 @@ def pair_scans(
     estimate: AnyTrack,
     reference: Track,
     options: Options,
-    clock: "ClockOffset | None" = None,
+    clock: "TimeOffset | None" = None,
     pairs: Pairs | None = None,
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the pose of the reference that belongs to each of them, and notes.

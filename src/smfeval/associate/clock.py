@@ -74,7 +74,7 @@ def best_fit(met: CurvePair, starts_s: Sequence[float]) -> OffsetFit:
     others = [fit for fit in others if abs(fit.offset_s - best.offset_s) > SAME_FIT_S]
     if others and others[0].rmse_m <= RIVAL_FACTOR * best.rmse_m:
         raise PairingError(
-            f"two clock offsets explain the motion about equally: {words.duration(best.offset_s)} "
+            f"two time offsets explain the motion about equally: {words.duration(best.offset_s)} "
             f"and {words.duration(others[0].offset_s)}"
         )
     return best
@@ -88,7 +88,7 @@ def fit_offset(met: CurvePair, start_s: float) -> OffsetFit:
         count = int(met.is_consecutive(chosen).sum()) if len(chosen) else 0
         if count < FEWEST_POSES:
             raise PairingError(
-                f"{count} neighbouring poses meet the other track between its gaps; a clock offset "
+                f"{count} neighbouring poses match the other track between its gaps; a time offset "
                 f"needs {FEWEST_POSES}"
             )
         offset, gradient, slopes = _solve_offset(met, chosen, offset)
@@ -105,15 +105,15 @@ def _solve_offset(met: CurvePair, chosen: Ints, offset: float) -> tuple[float, F
         gradient, slope = met.offset_evidence(chosen, offset)
         if slope.sum() <= MIN_SLOPE_SIGMAS * np.sqrt(np.sum(slope**2)):
             raise PairingError(
-                "the motion says nothing about the clock: a shift in time does nothing to the "
-                "errors that an alignment would not do as well"
+                "the motion says nothing about the time offset: the alignment can do the same to "
+                "the errors"
             )
         step = float(gradient.sum() / slope.sum())
         offset += min(max(step, -MAX_STEP_S), MAX_STEP_S)
         if abs(step) < CONVERGED_S:
             return offset, gradient, slope
     raise PairingError(
-        f"the errors lead to no clock offset: after {MOST_STEPS} steps it still moves by "
+        f"the errors lead to no time offset: after {MOST_STEPS} steps it still moves by "
         f"{words.duration(step)}"
     )
 
@@ -122,7 +122,7 @@ TABLE_OFFSETS_S = tuple(0.01 * step for step in range(-5, 6))
 
 
 @dataclass(frozen=True)
-class ClockRow:
+class TimeOffsetRow:
     """Scores with so much added to the estimate's stamps; k and NEES only where there is a belief.
 
     Attributes
@@ -149,7 +149,7 @@ def clock_table(
     kind: AlignmentKind,
     options: Options,
     middle_s: float,
-) -> tuple[ClockRow, ...]:
+) -> tuple[TimeOffsetRow, ...]:
     """Scores at offsets ASIDE_S from the one in the middle, all on the same scans."""
     offsets = [middle_s + aside for aside in TABLE_OFFSETS_S]
     chosen = np.flatnonzero(np.logical_and.reduce([met.is_usable(offset) for offset in offsets]))
@@ -174,7 +174,7 @@ def clock_table(
             terms = normal.likelihood_terms(error, base.predicted_covariance[good])
             nees = float(np.median(terms.nees))
             k = nees / median_chi_squared(base.dimension)
-        rows.append(ClockRow(offset, k, rmse, nees))
+        rows.append(TimeOffsetRow(offset, k, rmse, nees))
     return tuple(rows)
 
 
@@ -206,7 +206,7 @@ MAX_MISMATCH = 0.2  # of squared displacements; walks of other people have 0.4 a
 
 
 @dataclass(frozen=True)
-class ClockOffset:
+class TimeOffset:
     """The offset to be added to the estimate's stamps, and how well it is known."""
 
     offset_s: float
@@ -215,7 +215,7 @@ class ClockOffset:
     how: str  # what it was found from
     scans: int  # poses of the slower track that told
     of: int  # poses of the slower track
-    curve: tuple[ClockRow, ...]
+    curve: tuple[TimeOffsetRow, ...]
 
     @property
     def sentence(self) -> str:
@@ -226,7 +226,7 @@ class ClockOffset:
             words.fixed(1e3 * value, digits) for value in (self.offset_s, self.low_s, self.high_s)
         )
         return (
-            f"clock offset {offset} ms [{low}, {high}] added to the estimate's stamps (found from "
+            f"time offset {offset} ms [{low}, {high}] added to the estimate's stamps (found from "
             f"{self.how} on {self.scans} of {self.of} poses; {words.level(LEVEL)} interval)"
         )
 
@@ -237,7 +237,7 @@ class ClockOffset:
 
 def find_offset(
     estimate: AnyTrack, reference: AnyTrack, options: Options, *, reach_s: float = REACH_S
-) -> ClockOffset:
+) -> TimeOffset:
     """The clock offset within `reach_s` of none; `options.offset_s` is not looked at.
 
     Raises a `PairingError` where the motion says nothing about the clock.
@@ -255,14 +255,14 @@ def resolve_offset(
     kind: AlignmentKind,
     options: Options,
     pairs: Pairs | None = None,
-) -> tuple[Options, ClockOffset]:
+) -> tuple[Options, TimeOffset]:
     """Options with a number for the offset, and how it was found.
 
     Where the nearest poses cannot follow the shift, for it is smaller than their step, the
     reference is a continuous motion instead.
     """
     if pairs is not None:
-        raise OptionError("the scans are already paired; a clock offset is found before that")
+        raise OptionError("the scans are already paired; a time offset is found before that")
     clock = offset_between(estimate, reference, kind, options)
     found = replace(options, offset_s=clock.offset_s)
     if found.association == "gp":
@@ -284,11 +284,11 @@ def offset_between(
     options: Options,
     *,
     reach_s: float = REACH_S,
-) -> ClockOffset:
+) -> TimeOffset:
     """The clock offset of two tracks about one body."""
     if not reach_s > 0:
         raise OptionError(
-            f"a clock offset is searched within a positive time, not {words.exact(reach_s)} s"
+            f"a time offset is searched within a positive time, not {words.exact(reach_s)} s"
         )
     ours, theirs = excerpts(estimate, reference, reach_s=reach_s)
     rough = correlate(ours, theirs, reach_s=reach_s)
@@ -297,23 +297,23 @@ def offset_between(
     correlation = max(rough.correlation.values())
     if correlation < MIN_CORRELATION and found.mismatch > MAX_MISMATCH:
         raise PairingError(
-            "the tracks do not move alike enough to tell the clock: their rates have a "
+            "the tracks do not move alike enough for a time offset: their rates have a "
             f"correlation of {words.fixed(correlation, 2)}, and over "
             f"{words.duration(DISPLACEMENT_S)} their displacements "
             f"differ by {words.share(np.sqrt(found.mismatch))}"
         )
     if abs(found.offset_s) > reach_s:
         raise PairingError(
-            f"the errors ask for a clock offset of {words.duration(found.offset_s)}, beyond the "
+            f"the errors ask for a time offset of {words.duration(found.offset_s)}, beyond the "
             f"{words.duration(reach_s)} that were searched"
         )
     if found.high_s - found.low_s > 2 * reach_s:
         raise PairingError(
-            "the motion says little about the clock: the offset is known to "
+            "the motion says little about the time offset: it is known to "
             f"{words.duration((found.high_s - found.low_s) / 2)}, and {words.duration(reach_s)} "
             "were searched"
         )
-    return ClockOffset(
+    return TimeOffset(
         found.offset_s,
         found.low_s,
         found.high_s,

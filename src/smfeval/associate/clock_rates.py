@@ -82,7 +82,7 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
     Raises where the motion says nothing about the clock: standing still, or moving on evenly.
     """
     if min(len(estimate), len(reference)) < FEWEST_SAMPLES:
-        raise PairingError(f"a clock offset needs at least {FEWEST_SAMPLES} poses of each track")
+        raise PairingError(f"a time offset needs at least {FEWEST_SAMPLES} poses of each track")
     origin = int(reference.stamp[0])
     ours, theirs = curve_of(estimate, origin), curve_of(reference, origin)
     apart = max(ours.seconds[0] - theirs.seconds[-1], theirs.seconds[0] - ours.seconds[-1])
@@ -100,13 +100,13 @@ def correlate(estimate: AnyTrack, reference: AnyTrack, *, reach_s: float = REACH
     if evidence[best] < MIN_EVIDENCE:
         seen = ", ".join(f"{name} {words.fixed(value, 2)}" for name, value in correlation.items())
         raise PairingError(
-            "the motion says nothing about the clock: the rates of the two tracks hardly vary, or "
-            f"not together (best correlation of {seen}, which chance could do)"
+            "the motion says nothing about the time offset: the rates of the two tracks hardly "
+            f"vary, or not together (best correlation of {seen}, which chance could do)"
         )
     if best in (0, len(evidence) - 1):
         raise PairingError(
             "the motions go in step best at the edge of the offsets searched "
-            f"({words.duration(reach_s)} to either side): the clocks differ by more"
+            f"({words.duration(reach_s)} to either side): the time offset is larger"
         )
     least = MIN_SIGNAL_SHARE * evidence[best]
     before, middle, after = evidence[best - 1 : best + 2]

@@ -60,7 +60,7 @@ def _guess_cause(
     if stretched and (counted or slow):
         return f"{stretched}; and {epochs}" if counted == 1 else stretched, None
     if estimate[0] <= reference[-1] and reference[0] <= estimate[-1]:
-        why = "the spans overlap, so the clocks may differ by a fraction or the tolerance is tight"
+        why = "the spans overlap: a time offset, or a tolerance that is too tight"
         return why, "tolerance"
 
     start = (float(estimate[0]) - float(reference[0])) / NANOSECONDS
@@ -136,7 +136,7 @@ class Pairs:
             poses=int((~stayed & (self.gap_s != 0)).sum()),
             largest_m=float(self.moved_m.max()),
             open_m=float(np.max(self.open_m, where=~stayed, initial=0.0)),
-            not_moved=int(stayed.sum()),
+            not_interpolated=int(stayed.sum()),
         )
 
 
@@ -147,15 +147,16 @@ class Moves:
     poses: int
     largest_m: float
     open_m: float  # the largest sigma on each axis that a move leaves open
-    not_moved: int  # poses with a gap for which there is no velocity
+    not_interpolated: int  # poses with a gap for which there is no velocity
 
     @property
     def sentence(self) -> str:
-        """How many were moved, how far at most, and what that leaves open at most."""
-        stayed = f", {words.count(self.not_moved)} could not be moved" if self.not_moved else ""
+        """How many were interpolated, how far at most, and what that leaves open at most."""
+        kept = self.not_interpolated
+        rest = f", {words.count(kept)} could not be" if kept else ""
         return (
-            f"{words.count(self.poses, 'pose')} moved over the gap by "
-            f"{words.length(self.largest_m)} at most, known to {words.length(self.open_m)}{stayed}"
+            f"{words.count(self.poses, 'pose')} interpolated over "
+            f"{words.length(self.largest_m)} at most, known to {words.length(self.open_m)}{rest}"
         )
 
 
@@ -235,18 +236,18 @@ class GapRisk:
     p95: float
     largest: float
     above_limit: float  # fraction of scans above RISK_LIMIT
-    not_moved: float  # fraction of scans above it of which nothing was granted
-    excuse: float  # times k that gaps of which nothing was granted explain at most
+    not_interpolated: float  # fraction of scans above it of which nothing was granted
+    factor: float  # times k that gaps over which nothing was interpolated explain at most
 
     @property
     def may_convict(self) -> bool:
         """Whether gaps that were not bridged may make honest beliefs look too tight."""
-        return self.not_moved > MANY_AT_RISK
+        return self.not_interpolated > MANY_AT_RISK
 
     @property
     def may_acquit(self) -> bool:
         """Whether what was granted may make beliefs look wider than they are."""
-        return self.above_limit - self.not_moved > MANY_AT_RISK
+        return self.above_limit - self.not_interpolated > MANY_AT_RISK
 
 
 def gap_risk(
@@ -276,16 +277,16 @@ def gap_risk(
         p95=float(quantile_of(risk, 0.95)),
         largest=float(risk.max()),
         above_limit=float(above.mean()),
-        not_moved=float((above & stayed).mean()),
-        excuse=(1 + most) ** 2,
+        not_interpolated=float((above & stayed).mean()),
+        factor=(1 + most) ** 2,
     )
 
 
 def gap_words(risk: GapRisk) -> str:
     """Why gaps allow no verdict, and what may help."""
-    many = risk.not_moved if risk.may_convict else risk.above_limit
+    many = risk.not_interpolated if risk.may_convict else risk.above_limit
     return (
-        f"the stamps do not meet: in {words.share(many)} of scans the gap to the nearest pose "
+        f"the stamps differ: in {words.share(many)} of scans the gap to the nearest pose "
         f"leaves more than {words.exact(RISK_LIMIT)} sigma open; association moved or gp, offset "
         "auto or a smaller tolerance may help"
     )

@@ -20,8 +20,8 @@ from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, renam
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
 from smfeval.compare.relative import compare_motion
 from smfeval.compare.sensitivity import (
-    GaugeRow,
-    PairClockRow,
+    AlignmentRow,
+    PairOffsetRow,
     ParticleCounts,
     clock_sweep,
     gauge_sweep,
@@ -75,8 +75,8 @@ class Pair:
     motion: RelativeMotion
     k_by_axis: dict[str, float]
     spaces: tuple[PairSpace, ...]  # rotation and pose, where both tracks have them
-    gauges: tuple[GaugeRow, ...]
-    clock: tuple[PairClockRow, ...]
+    gauges: tuple[AlignmentRow, ...]
+    clock: tuple[PairOffsetRow, ...]
     hypothesis: Hypothesis | None
     claim: Verdict  # on the position
     body: Nuisance | None  # pose of B's body in A's, and clock, by the kindest fit of poses
@@ -260,7 +260,7 @@ def _facts(met: MatchedBeliefs, scored: ScoredScans, k: Number) -> Facts:
         track_scans=len(met.pairs),
         is_fitted=met.kind != "none",
         same=is_rounding(scored.series["ape"], scored.reference.position),
-        excuse=risk.excuse if risk is not None and risk.may_convict else None,
+        gap_factor=risk.factor if risk is not None and risk.may_convict else None,
         pair=met.names,
     )
 

@@ -43,7 +43,7 @@ from smfeval.summarise.number import Number
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
 POOLED_LEVEL = 0.95  # of the interval that the verdict rests on
-COUNT_DOUBT = 0.0125  # chance that an honest estimator is convicted by the count of its tracks
+COUNT_DOUBT = 0.0125  # chance that an honest estimator is overconfident by the count of its tracks
 AVERAGING_TRACKS = "if the errors of each track average out"
 NO_K = Number(1.0, "1")  # where no track has a two-sided one
 STEPS = 60  # of a search, each of which halves the interval
@@ -62,7 +62,7 @@ class TrackK:
     track: str
     k: Number | None
     reason: str | None = None
-    convicted: bool = False  # called overconfident on this track alone
+    overconfident: bool = False  # called overconfident on this track alone
     evidence: TrackEvidence | None = None
     guard: tuple[float, float] = (1.0, 1.0)
 
@@ -81,7 +81,7 @@ class PooledK:
         tau, the standard deviation of log k between tracks.
     tracks
         Those that mu is of.
-    judged, convicted
+    judged, overconfident
         Tracks with a verdict, and those called overconfident each by itself.
     at_least
         Lower bound of the factor, averaged over tracks; None unless the judge convicts.
@@ -97,7 +97,7 @@ class PooledK:
     between: float | None
     tracks: int
     judged: int
-    convicted: int
+    overconfident: int
     at_least: float | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -120,7 +120,7 @@ def pool_tracks(
         if error is None:
             reason = each.reason or (each.k and each.k.reason) or "k has no interval"
             left_out.setdefault(reason, []).append(each.track)
-    convicted = sum(each.convicted for each in found)
+    overconfident = sum(each.overconfident for each in found)
     k, predicted, between = None, None, None
     if usable:
         y = np.log([each.k.value for each in usable if each.k is not None])
@@ -131,7 +131,7 @@ def pool_tracks(
     scans = FEWEST_SCANS  # each track has so many at least
     facts = Facts("position", scans, k or NO_K, first, second, second, is_fitted=is_fitted)
     judged = decide(facts)
-    label, why = _judge(k, judged, convicted, len(found))
+    label, why = _judge(k, judged, overconfident, len(found))
     return PooledK(
         estimator=estimator,
         label=label,
@@ -141,7 +141,7 @@ def pool_tracks(
         between=between,
         tracks=len(usable),
         judged=len(found),
-        convicted=convicted,
+        overconfident=overconfident,
         at_least=judged.at_least,
         left_out=tuple((reason, tuple(tracks)) for reason, tracks in left_out.items()),
     )
@@ -231,11 +231,13 @@ def bisect(growing: Callable[[float], float], low: float, high: float) -> float:
     return 0.5 * (low + high)
 
 
-def chance_of_convictions(convicted: int, judged: int) -> float:
+def chance_of_convictions(overconfident: int, judged: int) -> float:
     """Probability of so many convictions or more, each of `FALSE_VERDICT_RATE`, by chance."""
     from scipy.special import bdtrc  # noqa: PLC0415  slow to import
 
-    return 1.0 if convicted == 0 else float(bdtrc(convicted - 1, judged, FALSE_VERDICT_RATE))
+    return (
+        1.0 if overconfident == 0 else float(bdtrc(overconfident - 1, judged, FALSE_VERDICT_RATE))
+    )
 
 
 def _standard_error(
@@ -249,7 +251,7 @@ def _standard_error(
 
 
 def _judge(
-    k: Number | None, judged: Verdict, convicted: int, count: int
+    k: Number | None, judged: Verdict, overconfident: int, count: int
 ) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
     label: Label = "consistent" if judged.label == "consistent" else "cannot tell"
@@ -257,15 +259,15 @@ def _judge(
     if k is not None and k.low is not None and k.high is not None:
         label = label_of(k.low, k.high)
     why = None
-    if convicted:
-        why = f"overconfident on {words.count_of(convicted, count, 'track')}, each by itself"
+    if overconfident:
+        why = f"overconfident on {words.count_of(overconfident, count, 'track')}, each by itself"
     if judged.label == "overconfident":
         sure = WHATEVER if judged.by == "any correlation" else AVERAGING_TRACKS
         why = f"at least {words.number(judged.at_least or 1.0)} {sure}"
     elif judged.label == "consistent" and judged.facts.second is not None and not has_ends:
         within = max(1 / judged.facts.second.low, judged.facts.second.high)
         why = f"within a factor {words.number(within)} as far as aligned tracks can show"
-    by_count = convicted > 0 and chance_of_convictions(convicted, count) <= COUNT_DOUBT
+    by_count = overconfident > 0 and chance_of_convictions(overconfident, count) <= COUNT_DOUBT
     return "overconfident" if judged.label == "overconfident" or by_count else label, why
 
 

@@ -89,7 +89,7 @@ def share_of_a(residuals: Residuals) -> Floats:
 
 
 @dataclass(frozen=True)
-class GaugeRow:
+class AlignmentRow:
     """k_pair under one alignment; None, and the reason, where it does not exist."""
 
     gauge: AlignmentKind
@@ -101,7 +101,7 @@ class GaugeRow:
 
 def gauge_sweep(
     met: MatchedBeliefs, joints: Joints, options: Options, *, counts: ParticleCounts
-) -> tuple[GaugeRow, ...]:
+) -> tuple[AlignmentRow, ...]:
     """k_pair of matched beliefs under each alignment; `counts` are of the same scans."""
     kept = thin_scans(len(met.a))
     if len(kept) < len(met.a):  # pairs of scans are given of the whole track
@@ -121,7 +121,7 @@ def gauge_sweep(
             k = regular_inflation(found, options, counts)
             reason = "the covariance is singular" if k is None else None
         admissible = freedom[kind] >= freedom[met.kind]
-        rows.append(GaugeRow(kind, admissible, kind == met.kind, k, reason))
+        rows.append(AlignmentRow(kind, admissible, kind == met.kind, k, reason))
     return tuple(rows)
 
 
@@ -205,7 +205,7 @@ def clock_name(step_ms: float) -> str:
 
 
 @dataclass(frozen=True)
-class PairClockRow:
+class PairOffsetRow:
     """k_pair with so much more added to the stamps of A."""
 
     offset_ms: float
@@ -214,7 +214,7 @@ class PairClockRow:
 
 def clock_sweep(
     met: MatchedBeliefs, found: Difference, options: Options, *, counts: ParticleCounts
-) -> tuple[PairClockRow, ...]:
+) -> tuple[PairOffsetRow, ...]:
     """k_pair over OFFSETS_MS; `counts` are of the same scans.
 
     A is moved along its own motion, and fitted to B again. Empty where A is too short for an
@@ -242,5 +242,5 @@ def clock_sweep(
         if found.alignment.kind != "none":  # the same fit again, to first order
             error = error - fit.jacobian(position)[:, :3] @ fitted_freedoms(fit, position, error)
         error = error[kept][:, options.space.columns]
-        rows.append(PairClockRow(offset_ms, counts.inflation(replace(residuals, error=error))))
+        rows.append(PairOffsetRow(offset_ms, counts.inflation(replace(residuals, error=error))))
     return tuple(rows)

@@ -35,7 +35,7 @@ from smfeval.track import AnyTrack, Track
 from smfeval.why.two_tracks import MatchedTracks, doubts_beside
 
 if TYPE_CHECKING:
-    from smfeval.associate.clock import ClockOffset
+    from smfeval.associate.clock import TimeOffset
 
 __all__ = [
     "ALIGNMENTS",
@@ -132,7 +132,7 @@ class AlignedTracks:
     estimate: AnyTrack
     reference: Track
     options: Options  # with a number for the clock offset
-    clock: "ClockOffset | None"
+    clock: "TimeOffset | None"
     pairs: Pairs
     kind: AlignmentKind
     alignment: Alignment
@@ -201,7 +201,7 @@ def resolve_clock(
     kind: AlignmentKind,
     options: Options,
     pairs: Pairs | None,
-) -> tuple[Options, "ClockOffset | None"]:
+) -> tuple[Options, "TimeOffset | None"]:
     """Options with a number for the clock offset, and how it was found where that was asked for."""
     if options.offset_s != "auto":
         return options, None

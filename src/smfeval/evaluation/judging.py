@@ -17,12 +17,12 @@ from smfeval.align.joint import rotate_blocks
 from smfeval.align.nuisance import (
     MOST_SCANS,
     OF_BODY,
+    BestCaseFit,
     BodyMotion,
     Frame,
     Freedom,
-    KindestFit,
     MatchedPoses,
-    fit_kindest,
+    fit_best_case,
     open_freedoms,
 )
 from smfeval.associate import GapRisk, Pairs, gap_risk
@@ -59,7 +59,9 @@ COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 INTERVALS = Intervals()  # of the mean NEES: at 95 %, whatever is shown
 
 
-NO_RISK = GapRisk(median=0.0, p95=0.0, largest=0.0, above_limit=0.0, not_moved=0.0, excuse=1.0)
+NO_RISK = GapRisk(
+    median=0.0, p95=0.0, largest=0.0, above_limit=0.0, not_interpolated=0.0, factor=1.0
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class JudgedTracks:
     pose_space: AnySpace | None = None  # None where rotations cannot be compared
 
     @cached_property
-    def pose_fit(self) -> KindestFit | None:
+    def pose_fit(self) -> BestCaseFit | None:
         """The kindest fit of whole poses, whose lever arm, body rotation and clock are shown."""
         return None if self.pose_space is None else self.fit(self.pose_space)
 
@@ -168,12 +170,12 @@ class JudgedTracks:
             poses, self.gauge, body=body, clock=clock, oriented=self.claim.oriented
         )
 
-    def fit(self, space: AnySpace) -> KindestFit | None:
+    def fit(self, space: AnySpace) -> BestCaseFit | None:
         """The kindest fit of a space; None where no scan has a regular covariance."""
         if isinstance(space, PoseSpace) and "pose_fit" in vars(self):
             return self.pose_fit
         poses = self.poses(space)
-        return fit_kindest(poses, self.freedoms(poses)) if len(poses) else None
+        return fit_best_case(poses, self.freedoms(poses)) if len(poses) else None
 
 
 def gap_risk_of(
@@ -228,7 +230,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         is_fitted=tracks.gauge != "none",
         own_share=own_share(scored.residuals),
         same=is_same(scored),
-        excuse=risk.excuse if risk is not None and risk.may_convict else None,
+        gap_factor=risk.factor if risk is not None and risk.may_convict else None,
         no_acquittal=risk is not None and risk.may_acquit,
         vetoed=scored.residuals.ensemble is not None and not least_k > 1,
         coverage=scored.numbers[space_name(COVERAGE, name)].value,
@@ -245,7 +247,7 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
 
 
 def judge_fit(
-    facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...], tails: float, stamp: Ints
+    facts: Facts, fit: BestCaseFit, rows: tuple[WindowRow, ...], tails: float, stamp: Ints
 ) -> Verdict:
     """The verdict by what a fit leaves and by relative motion; what would tell, where none is."""
     facts = add_evidence(facts, fit, rows, tails)
@@ -269,12 +271,12 @@ def is_same(scored: SpaceScores) -> bool:
 
 
 def add_evidence(
-    facts: Facts, fit: KindestFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
+    facts: Facts, fit: BestCaseFit, rows: tuple[WindowRow, ...] = (), tails: float = 1.0
 ) -> Facts:
     """Facts with the evidence of a fit and of relative motion."""
     second = acquitting = averaging(fit, INTERVALS, tails)
     if not facts.is_fitted:  # columns may have absorbed what a wide belief would need
-        acquitting = averaging(fit_kindest(fit.poses, ()), INTERVALS, tails)
+        acquitting = averaging(fit_best_case(fit.poses, ()), INTERVALS, tails)
     return replace(
         facts,
         first=any_correlation(fit, tails),
@@ -295,16 +297,16 @@ def own_share(residuals: Residuals) -> float:
     return max(float(median_of(share)), LEAST_SHARE)
 
 
-def _deciding(fit: KindestFit, tails: float) -> tuple[Freedom, ...]:
+def _deciding(fit: BestCaseFit, tails: float) -> tuple[Freedom, ...]:
     """Freedoms of body and clock without which the first evidence would convict, one or all."""
     of_world = tuple(each for each in fit.freedoms if each not in OF_BODY)
-    if any_correlation(fit_kindest(fit.poses, of_world), tails).at_least <= 1:
+    if any_correlation(fit_best_case(fit.poses, of_world), tails).at_least <= 1:
         return ()
     open_ones = tuple(each for each in fit.freedoms if each in OF_BODY)
     found = []
     for each in open_ones:
         fewer = tuple(other for other in fit.freedoms if other != each)
-        if any_correlation(fit_kindest(fit.poses, fewer), tails).at_least > 1:
+        if any_correlation(fit_best_case(fit.poses, fewer), tails).at_least > 1:
             found.append(each)
     return tuple(found) or open_ones  # one of them may stand in for another
 
@@ -333,7 +335,7 @@ def judge_under_noise(
     own, whole = (np.einsum("nii->n", p.select_blocks(p.covariance)) for p in (poses, wider))
     facts = replace(facts, own_share=facts.own_share * float(median_of(own / whole)))
 
-    fit = fit_kindest(wider, facts.freedoms, facts.values)
+    fit = fit_best_case(wider, facts.freedoms, facts.values)
     tails, seen = tracks.claim.tails, tracks.seen_in(facts.space)
     rows: tuple[WindowRow, ...] = ()
     if seen is not None and any_correlation(fit, tails).at_least <= 1:
@@ -342,7 +344,7 @@ def judge_under_noise(
     return decide(add_evidence(facts, fit, rows, tails))
 
 
-def _ending_noise(verdict: Verdict, fit: KindestFit, tracks: JudgedTracks) -> float | None:
+def _ending_noise(verdict: Verdict, fit: BestCaseFit, tracks: JudgedTracks) -> float | None:
     """White noise of the reference, per axis, from which on nothing convicts.
 
     None for poses, and where not even noise as large as the errors ends the verdict.

@@ -30,7 +30,7 @@ from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.why.causes import Why
 
 if TYPE_CHECKING:
-    from smfeval.associate.clock import ClockOffset
+    from smfeval.associate.clock import TimeOffset
     from smfeval.evaluation.judging import JudgedTracks
     from smfeval.results import Frame
     from smfeval.why.reasons import Reasons
@@ -89,7 +89,7 @@ class Evaluation(Result):
     reference: Track
     options: Options
     pairs: Pairs
-    clock: "ClockOffset | None"  # how the offset was found; None where it was given
+    clock: "TimeOffset | None"  # how the offset was found; None where it was given
     gap_risk: GapRisk | None
     alignment: Alignment
     position: SpaceScores
@@ -301,14 +301,14 @@ class Evaluation(Result):
             "left_singular": self.position.singular,
             "tolerance_s": self.pairs.tolerance_s,
             "offset_s": self.pairs.offset_s,
-            "clock": None if self.clock is None else self.clock.to_dict(),
+            "time_offset": None if self.clock is None else self.clock.to_dict(),
             "effective_scans": self.effective_scans(),
             "gap_ms": {
                 "median": float(median_of(gap)),
                 "p95": float(quantile_of(gap, 0.95)),
                 "largest": float(gap.max()),
             },
-            "moved": None if self.pairs.moves is None else asdict(self.pairs.moves),
+            "interpolated": None if self.pairs.moves is None else asdict(self.pairs.moves),
             "gap_risk": None if self.gap_risk is None else asdict(self.gap_risk),
         }
 

@@ -74,12 +74,12 @@ def update_log(
         innovation_rms_m=here.innovation_rms_m,
         directions_known=here.information is not None,
     )
-    untold = here.residual_rms_m is None or here.innovation_rms_m is None
+    not_logged = here.residual_rms_m is None or here.innovation_rms_m is None
     silent = (
         "residual_rms_m and innovation_rms_m are not logged, so what the innovations show of a "
         "displacement is not known",
     )
-    return log, (*table.notes, *notes, *shape_notes, *prior_notes, *(silent if untold else ()))
+    return log, (*table.notes, *notes, *shape_notes, *prior_notes, *(silent if not_logged else ()))
 
 
 def _meet(

@@ -62,7 +62,7 @@ class UpdateLog:
 class LeftOut:
     """Scans that are not explained, by the first reason that applies."""
 
-    untold: int = 0  # no row of the log has their stamp
+    not_logged: int = 0  # no row of the log has their stamp
     no_points: int = 0  # N = 0
     few_points: int = 0  # too few to tell a displacement from noise
     singular: int = 0  # the normals leave a direction unseen
@@ -95,7 +95,7 @@ class CreditRow:
     gained: float | None = None  # by an update
     lost: float | None = None  # between two updates
     effective_points: float | None = None  # N / k
-    honest_sigma_m: float | None = None  # sigma sqrt(k): noise per point that would make it honest
+    consistent_sigma_m: float | None = None  # sigma sqrt(k): that would be consistent
     excess: float | None = None  # 3 log k: nats above consistency
 
 
@@ -193,8 +193,8 @@ def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:
         left &= ~bad
     if not left.any():
         raise SeriesError("no scored scan has an update that sees every direction")
-    untold = len(stamps) - len(rows)
-    return ScoredRows(rows[left], scans[left], LeftOut(untold=untold, **counts))
+    not_logged = len(stamps) - len(rows)
+    return ScoredRows(rows[left], scans[left], LeftOut(not_logged=not_logged, **counts))
 
 
 def updates_of(log: UpdateLog) -> Updates:
@@ -260,7 +260,7 @@ def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -
         series |= {"lost": budget.motion_loss} if len(budget.motion_loss) else {}
     if k is not None:
         series["effective_points"] = credit.effective_points(scored.matched, k)
-        series["honest_sigma_m"] = scored.sigma_m * np.sqrt(k)
+        series["consistent_sigma_m"] = scored.sigma_m * np.sqrt(k)
     medians = {name: float(np.median(values)) for name, values in series.items()}
     return CreditRow(**medians, excess=None if k is None else credit.excess_nats(k))
 

@@ -156,7 +156,7 @@ class ReadOptions:
     gauge: Gauge | None = option(  # of the file; `score --gauge` says how to align
         None,
         TEXT,
-        "freedoms that the estimator leaves open",
+        "degrees of freedom that the estimator leaves open",
         at=("declare", "estimator"),
         choices=GAUGES,
     )

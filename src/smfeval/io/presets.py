@@ -97,7 +97,7 @@ PRESETS: dict[str, Preset] = {
             topics=("/glim_ros/odom", "/glim_ros/pose"),
             reason="gtsam Pose3 marginal: right perturbation, rotation first; the first pose is "
             "turned so that the measured gravity is vertical (the LiDAR-only module starts at "
-            "identity: gauge se3)",
+            "identity: alignment se3)",
             read_in="koide3/glim: src/glim/odometry/odometry_estimation_ct.cpp compute_covs, "
             "initial_state_estimation.cpp; koide3/glim_ros2: src/glim_ros/rviz_viewer.cpp",
             caution="the stock node publishes no covariance; pose_cov of its frames has it",

@@ -421,7 +421,7 @@ def _truth(log: Log) -> Truth:
     times = attitude["timestamp"].astype(np.int64) * MICROSECONDS
     between, inside = interpolate(times, quaternion * sign[:, None], stamp)
     if not inside.any():
-        raise FormatError(f"{truth.name}: no position lies within the times of {ATTITUDE}")
+        raise FormatError(f"{truth.name}: no position is within the times of {ATTITUDE}")
     oriented = replace(truth, rotation=enu_rotations(between))
     return oriented.without(~inside, "no attitude of the truth around it")
 

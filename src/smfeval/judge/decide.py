@@ -65,7 +65,7 @@ class Facts:
         The estimate's part of the predicted variance; the rest is the reference's.
     same
         Whether errors are what rounding leaves of zero.
-    excuse
+    gap_factor
         Factor that gaps between stamps explain at most; None: no gaps convict.
     no_acquittal
         Whether what was granted for gaps may make beliefs look wider than they are.
@@ -95,7 +95,7 @@ class Facts:
     decides: tuple[Freedom, ...] = ()
     own_share: float = 1.0
     same: bool = False
-    excuse: float | None = None
+    gap_factor: float | None = None
     no_acquittal: bool = False
     step_s: float = 0.0
     vetoed: bool = False
@@ -222,7 +222,7 @@ def _fitted(values: Nuisance) -> dict[str, Any]:
     return {
         "lever_arm_m": values.lever_m.tolist(),
         "body_rotation_rad": so3.log(values.body).tolist(),
-        "clock_s": values.clock_s,
+        "time_offset_s": values.clock_s,
     }
 
 
@@ -249,8 +249,8 @@ def decide(facts: Facts) -> Verdict:
     if convicted is not None and facts.vetoed:
         return _open(facts, "not shown")
     if convicted is not None:
-        excused = facts.excuse is not None and (convicted.at_least or 0.0) <= facts.excuse
-        return _open(facts, "gaps") if excused else convicted
+        bound = convicted.at_least or 0.0
+        return _open(facts, "gaps") if bound <= (facts.gap_factor or 0.0) else convicted
     acquitted = _by_motion(facts) if facts.rows else _by_averaging(facts)
     if facts.pair is not None and acquitted.reason not in (
         "extrinsic or time offset",

@@ -24,7 +24,7 @@ from math import ceil, inf, sqrt
 
 import numpy as np
 
-from smfeval.align.nuisance import KindestFit
+from smfeval.align.nuisance import BestCaseFit
 from smfeval.judge.levels import (
     FEWEST_AVERAGED,
     FEWEST_FOR_SPECTRUM,
@@ -102,7 +102,7 @@ class AnyCorrelation:
         return 0.5 * (most / low - 1)
 
 
-def any_correlation(fit: KindestFit, tails: float = 1.0) -> AnyCorrelation:
+def any_correlation(fit: BestCaseFit, tails: float = 1.0) -> AnyCorrelation:
     """The first evidence of what a fit leaves."""
     nees = fit.nees
     n, d = fit.white.shape
@@ -135,7 +135,7 @@ class Averaging:
 
 
 def averaging(
-    fit: KindestFit, intervals: Intervals | None = None, tails: float = 1.0
+    fit: BestCaseFit, intervals: Intervals | None = None, tails: float = 1.0
 ) -> Averaging | None:
     """The second evidence; None for few scans, and where the mean NEES has no interval.
 
@@ -204,7 +204,7 @@ def _degrees_of_spread(cv2: float, d: int) -> float:
     return inf if lacking <= 0 else max(float(d), 2 / lacking)
 
 
-def _both_axes(fit: KindestFit) -> list[Floats]:
+def _both_axes(fit: BestCaseFit) -> list[Floats]:
     """What is left, in body and in world axes where it has all three of each kind. (n, d)."""
     white, poses = fit.white, fit.poses
     if poses.frame == "world" or white.shape[1] % 3:
@@ -224,7 +224,7 @@ def _lines(series: Floats) -> Floats:
     return energy
 
 
-def _beside_motion(fit: KindestFit) -> list[Floats]:
+def _beside_motion(fit: BestCaseFit) -> list[Floats]:
     """Lines of what follows the motion, beside those of the rest. (q + n,) each."""
     poses = fit.poses
     if len(poses) < FEWEST_FOR_SPECTRUM:
@@ -242,7 +242,7 @@ def _beside_motion(fit: KindestFit) -> list[Floats]:
     return found
 
 
-def _absorbed(fit: KindestFit, lines: list[Floats]) -> float:
+def _absorbed(fit: BestCaseFit, lines: list[Floats]) -> float:
     """A: what the columns may have taken of T, by the density beside them at its upper end."""
     (n, d), p = fit.white.shape, fit.columns
     if not p:

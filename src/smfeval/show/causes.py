@@ -154,8 +154,8 @@ def _rotation_texts(found: RotationTables) -> Iterator[str]:
 def _tail_text(tail: Tail) -> str:
     return (
         f"1 % of scans carry {words.share(tail.top_1)} of the NEES (expected "
-        f"{words.share(tail.honest_1)}), 5 % carry {words.share(tail.top_5)} (expected "
-        f"{words.share(tail.honest_5)})"
+        f"{words.share(tail.expected_1)}), 5 % carry {words.share(tail.top_5)} (expected "
+        f"{words.share(tail.expected_5)})"
     )
 
 

@@ -15,7 +15,7 @@ from smfeval.show.report import Report, ReportSection, Row, labelled
 SCHEMA = "smfeval.explain/1"
 MEASURES = {"condition": "condition number", "trace": "trace", "determinant": "determinant"}
 REASONS = {
-    "untold": "without a row of telemetry",
+    "not_logged": "without a row of telemetry",
     "no_points": "without a matched point (N = 0)",
     "few_points": "with fewer than 4 matched points",
     "singular": "whose information is singular",
@@ -54,7 +54,7 @@ def credit_cells(row: CreditRow) -> tuple[str, ...]:
         nats(row.gained),
         nats(row.lost),
         NONE if row.effective_points is None else words.number(row.effective_points),
-        NONE if row.honest_sigma_m is None else words.length(row.honest_sigma_m),
+        NONE if row.consistent_sigma_m is None else words.length(row.consistent_sigma_m),
         nats(row.excess),
     )
 
@@ -218,14 +218,14 @@ def _credit_rows(row: CreditRow) -> Iterator[Row]:
             f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; the report "
             f"differs by {nats(row.unexplained, places=3, signed=True)}",
         )
-    if row.effective_points is not None and row.honest_sigma_m is not None:
+    if row.effective_points is not None and row.consistent_sigma_m is not None:
         yield Row(
-            "N / k", f"{words.number(row.effective_points)} independent points would be honest"
+            "N / k", f"{words.number(row.effective_points)} independent points would be consistent"
         )
         yield Row(
             "sigma sqrt(k)",
-            f"{words.length(row.honest_sigma_m)} per point would be honest (with a prior wider "
-            "alike)",
+            f"{words.length(row.consistent_sigma_m)} per point would be consistent "
+            "(with a prior wider alike)",
         )
         yield Row("excess", f"{nats(row.excess)} nat above consistency (3 ln k)")
 

@@ -415,8 +415,8 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
             for name, claim in zip((pair.a, pair.b), pair.difference.claims, strict=True)
         ],
         "relative_motion": pair.motion.row_dicts(),
-        "gauge_sensitivity": [asdict(row) for row in pair.gauges],
-        "clock_sweep": [asdict(row) for row in pair.clock],
+        "alignment_sensitivity": [asdict(row) for row in pair.gauges],
+        "time_offset_sweep": [asdict(row) for row in pair.clock],
         "hypothesis": _hypothesis_data(pair.hypothesis),
         "doubts": [doubt.to_dict() for doubt in pair.doubts],
         "notes": list(pair.notes),

@@ -188,8 +188,8 @@ def _draft_tracks(
         if step_s > SLOW_STEP_S:
             tolerance, gap_s = SLOW_TOLERANCE, float(steps.max()) / 1e9
             remarks.append(
-                f"a pose every {words.duration(step_s)}, gaps up to {words.duration(gap_s)}: moved "
-                f"to scans within {tolerance}"
+                f"a pose every {words.duration(step_s)}, gaps up to {words.duration(gap_s)}: "
+                f"interpolated at scans within {tolerance}"
             )
         yield DraftTrack(
             name,

@@ -36,15 +36,16 @@ diverged_m = {diverged:g}  # m; a track with a larger mean error counts as lost
 [options]  # as the flags of `smfeval score`
 {options}"""
 USUAL_OPTIONS = """\
-# gauge = "se3"  # how worlds are aligned; without it, by the one with most freedoms declared
+# gauge = "se3"  # the alignment; without it, the declared one with most degrees of freedom
 # tolerance = "5ms"  # between the stamps of a scan and of its reference
 # axes = "xyz"
 # seed = 0
 """
 DUPLICATES = 'duplicates = "first"  # a reference has stamps that stand twice\n'
 DIFFERENT_GAUGES = """\
-# The presets below declare different gauges ({gauges}): all estimators are aligned by the
-# one with most freedoms, for fewer leave larger errors. gauge = "own" leaves each its own.
+# The presets below declare different alignments ({gauges}): all estimators are aligned
+# by the one with most degrees of freedom, for fewer leave larger errors.
+# gauge = "own" leaves each its own.
 """
 NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 FEWEST_LETTERS = 4  # that the name of an estimator shares with a preset

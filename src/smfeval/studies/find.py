@@ -242,10 +242,10 @@ def _refuse_in_output(plan: Plan, given: Input, whose: str) -> None:
     path = Path(normpath(source_file(given.source)))
     if path.is_relative_to(plan.output):
         raise OptionError(
-            f"{whose}: {path} lies in the output folder {plan.output}, which is for results alone"
+            f"{whose}: {path} is in the output folder {plan.output}, which is for results alone"
         )
     if plan.output.is_relative_to(path):
-        raise OptionError(f"{whose}: the output folder {plan.output} lies inside {path}")
+        raise OptionError(f"{whose}: the output folder {plan.output} is inside {path}")
 
 
 def pair_tasks_of(
@@ -317,12 +317,12 @@ def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
     if options.offset_s != 0:
         offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)
         notes.append(
-            f"pairs: the clock offset to the reference ({offset}) is not used; between two "
+            f"pairs: the time offset to the reference ({offset}) is not used; between two "
             "estimators it is taken as 0"
         )
     if options.offset_s == "auto":
         notes.append(
-            "pairs: the errors are not held against the reference, whose clock offset is found "
+            "pairs: the errors are not compared with the reference, whose time offset is found "
             "run by run"
         )
     if options.fit_on is not None:

@@ -350,7 +350,7 @@ def _refuse_output(plan: Plan, where: str) -> None:
         raise OptionError(f"{where}: the output folder {plan.output} would hold the plan itself")
     there = next(path for path in (plan.output, *plan.output.parents) if exists(path))
     if not is_folder(there):
-        inside = "" if there == plan.output else f" {plan.output} lies below {there}, which"
+        inside = "" if there == plan.output else f" {plan.output} is below {there}, which"
         raise OptionError(
             f"{where}: the output{inside or f' {there}'} is no folder; a folder is needed"
         )

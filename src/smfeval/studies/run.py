@@ -158,11 +158,11 @@ def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...],
         return tasks, ()
     listed = "; ".join(f"{kind}: {words.join(list(names))}" for kind, names in gauges.items())
     if plan.own_gauges:
-        return tasks, (f"estimates are aligned by different gauges, as asked for ({listed})",)
+        return tasks, (f"estimates have different alignments, as asked for ({listed})",)
     common = max(gauges, key=GAUGES_BY_FREEDOM.index)
     note = (
-        f"estimates declare different gauges ({listed}): all are aligned by {common}, the one with "
-        'most freedoms (gauge = "own" in [options] leaves each its own)'
+        f"estimates declare different alignments ({listed}): all are aligned by {common}, which "
+        'has most degrees of freedom (gauge = "own" in [options] leaves each its own)'
     )
     return tuple(
         task

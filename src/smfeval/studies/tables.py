@@ -31,13 +31,11 @@ WIN_NOTES = {
     "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
 }
 ABSORBED = (
-    "the fit can absorb what is claimed (how errors of different scans move together is not known, "
-    "and the errors lie within what the claim allows)"
+    "the alignment can absorb the reported errors (cross-covariances are not known, and the errors "
+    "are within the reported covariance)"
 )
 NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
-ONE_SIDED = (
-    "after a fit k is one-sided where it is not known how errors of different scans move together"
-)
+ONE_SIDED = "after alignment k is one-sided where cross-covariances are not known"
 ALL_TRACKS = "all"
 ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "all"
 
@@ -281,12 +279,12 @@ def pooled_estimators(
 def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
     """k of a track from its runs, which share its data: mean logarithms of value and ends.
 
-    It is convicted where most of its runs are. Its evidence is that of the run with the least T.
+    Overconfident where most of its runs are. Its evidence is that of the run with the least T.
     """
-    convicted = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
+    overconfident = 2 * sum(run.verdict == "overconfident" for run in runs) > len(runs)
     left = [run.evidence for run in runs if run.evidence is not None and run.withheld is None]
     evidence = min(left, key=lambda each: each.excess) if len(left) == len(runs) else None
-    found = TrackK(track, None, convicted=convicted, evidence=evidence)
+    found = TrackK(track, None, overconfident=overconfident, evidence=evidence)
     numbers = [k for run in runs if (k := run.two_sided_k) is not None and k.value > 0]
     if not numbers:
         withheld = next((run.withheld for run in runs if run.withheld is not None), None)
@@ -338,7 +336,7 @@ def section_notes(
             "counts as lost in the choice of the best"
         )
     else:
-        notes.append("every estimator is a baseline: nobody competes")
+        notes.append("every estimator is a baseline: there is nothing to compare")
     if converged_only:
         same = (boards.has_runs == boards.converged).all()  # then the table repeats the other
         notes.append(
@@ -354,9 +352,9 @@ def section_notes(
             "verdict over the study: k of each track, two-sided, is pooled as log k with its "
             "standard error and a variance between tracks (Paule-Mandel; interval of "
             f"Hartung-Knapp, none below {FEWEST_TRACKS} tracks); or more tracks are overconfident, "
-            "each by itself, than happens to an honest estimator in "
-            f"{words.share(COUNT_DOUBT)} of studies; or what the kindest fits leave is, over all "
-            "tracks, beyond what any correlation inside a track explains"
+            "each by itself, than happens to a consistent estimator in "
+            f"{words.share(COUNT_DOUBT)} of studies; or what the best-case fits leave is, over all "
+            "tracks, too large whatever the correlations inside a track"
         )
     return tuple(notes)
 
@@ -371,9 +369,9 @@ def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
     if any(board.metric == OPPOSED for board in boards.metrics):
         notes.append(
             "k_pair by ref.: of the same scans, each of the two aligned to the reference instead "
-            "of to each other, under the covariances as reported; k_pair is a bound where errors "
-            "are not opposed, and chance makes independent errors opposed on "
-            f"{words.share(REFUTED)} of tracks as judged here"
+            "of to each other, under the covariances as reported; k_pair is a bound where the "
+            "symmetric cross-covariance of the errors is positive semidefinite; for independent "
+            f"errors chance makes it negative on {words.share(REFUTED)} of tracks as judged here"
         )
     return (*notes, *_nan_notes(boards))
 
@@ -520,6 +518,6 @@ def _move_notes(results: Sequence[TaskResult]) -> tuple[str, ...]:
         *(each.sentence for each in moves if each.moved),
         *([f"no verdict moves in {words.count_of(still, len(moves), 'row')}"] if still else []),
         *([f"could not be scored: {count}, such as {failed[0]}"] if failed else []),
-        "a gauge with fewer freedoms than an estimate leaves open charges them to its belief: k "
-        "there proves nothing against it",
+        "an alignment with fewer degrees of freedom than an estimate leaves open counts them as "
+        "errors: k there proves nothing",
     )

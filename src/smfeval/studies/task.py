@@ -280,7 +280,7 @@ def _pair_alternatives(pair: "Pair") -> tuple[Alternative, ...]:
     from smfeval.compare.sensitivity import CLOCK_STEPS_MS, clock_name  # noqa: PLC0415
 
     gauges = (
-        Alternative(f"gauge {row.gauge}", row.k, failure=row.reason)
+        Alternative(f"alignment {row.gauge}", row.k, failure=row.reason)
         for row in pair.gauges
         if not row.chosen
     )

@@ -49,7 +49,7 @@ def test_an_honest_rotation_has_k_1_in_every_regime_and_an_honest_tail(rng):
     assert [each.rms_deg for each in found.regimes] == pytest.approx(
         [rms] * len(found.regimes), rel=0.1
     )
-    assert found.tail.top_5 == pytest.approx(found.tail.honest_5, abs=0.03)
+    assert found.tail.top_5 == pytest.approx(found.tail.expected_5, abs=0.03)
 
 
 def test_a_few_scans_that_are_turned_far_are_seen_in_the_tail(rng):

@@ -172,7 +172,7 @@ def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
     numbers began later, or comes from a node that was mended.
     """
     scans = "the scan before" if lag == 1 else f"{lag} scans before"
-    moved = f"{decided_by}: the covariance of a message belongs to {scans}; moved back"
+    moved = f"{decided_by}: the covariance of a message belongs to {scans}; shifted back"
     if _is_zero(covariance[:1]).all():
         return (moved,)
     doubt = "the first covariance is not zero, as that of a stock node would be"

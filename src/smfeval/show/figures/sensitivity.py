@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm
 
 from smfeval import words
 from smfeval.compare import Comparison, Pair
-from smfeval.compare.sensitivity import GaugeRow
+from smfeval.compare.sensitivity import AlignmentRow
 from smfeval.errors import SeriesError
 from smfeval.show.figures.style import (
     BAND_GREY,
@@ -54,9 +54,9 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivit
     shows nothing. A ring marks the alignment that was chosen; one that cannot be fitted is missing.
     """
     pairs = pairs_of(sweep)
-    rows: list[tuple[str, list[GaugeRow]]] = [
+    rows: list[tuple[str, list[AlignmentRow]]] = [
         (pair_name(pair), list(pair.gauges)) for pair in pairs
-    ] or [("k", [GaugeRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
+    ] or [("k", [AlignmentRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
     kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
     for number, (name, gauges) in enumerate(rows):
         _draw_gauge_points(axes, name, [row for row in gauges if row.k is not None], kinds, number)
@@ -72,7 +72,7 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivit
 
 
 def _draw_gauge_points(
-    axes: Axes, name: str, line: list[GaugeRow], kinds: Sequence[str], number: int
+    axes: Axes, name: str, line: list[AlignmentRow], kinds: Sequence[str], number: int
 ) -> None:
     k = check_positive([row.k or 0.0 for row in line], "k")
     at = np.array([kinds.index(row.gauge) for row in line])

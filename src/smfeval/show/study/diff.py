@@ -85,11 +85,11 @@ def _hidden_lines(hidden: Sequence[MetricMove]) -> list[str]:
     rest = len(hidden) - significant - len(untested)
     counts = []
     if significant:
-        counts.append(f"{significant} further numbers moved significantly")
+        counts.append(f"{significant} further numbers changed significantly")
     if rest:
-        counts.append(f"{rest} moved, not significantly")
+        counts.append(f"{rest} changed, not significantly")
     if untested:
-        counts.append(f"{len(untested)} moved and were not tested ({untested[0].reason})")
+        counts.append(f"{len(untested)} changed and were not tested ({untested[0].reason})")
     lines = [f"more (-v): {'; '.join(counts)}"] if counts else []
 
     apart = [each for each in hidden if each.apart and not each.is_significant]

@@ -50,8 +50,8 @@ class Tail:
 
     top_1: float
     top_5: float
-    honest_1: float
-    honest_5: float
+    expected_1: float
+    expected_5: float
     mean_nees: float
     mean_nees_without_5: float
 
@@ -69,8 +69,8 @@ def tail_of(nees: Floats, d: int) -> Tail | None:
     return Tail(
         top_1=float(ordered[:one].sum()) / total,
         top_5=float(ordered[:five].sum()) / total,
-        honest_1=honest_share(0.01),
-        honest_5=honest_share(0.05),
+        expected_1=honest_share(0.01),
+        expected_5=honest_share(0.05),
         mean_nees=total / len(nees),
         mean_nees_without_5=float(ordered[five:].mean()),
     )
