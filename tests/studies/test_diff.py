@@ -155,7 +155,7 @@ def test_the_command_tells_what_moved_and_its_exit_code(nightly, capsys, monkeyp
         ("worse.k>0", 0),
         ("failed>0", 1),
         ("missing>1", 0),
-        ("convicted>7", 1),
+        ("overconfident>7", 1),
         ("verdicts>8", 0),
     ):
         done = run(capsys, "study", "--diff", "old", "new", "-q", "--fail-if", condition)

@@ -116,7 +116,7 @@ def study_condition(text: str) -> Condition:
     return parse_condition(text, (*metrics(), *OUTCOMES))
 
 
-DIFF_COUNTS = ("worse", "better", "failed", "missing", "convicted", "verdicts")
+DIFF_COUNTS = ("worse", "better", "failed", "missing", "overconfident", "verdicts")
 
 
 def diff_condition(text: str) -> Condition:

@@ -100,7 +100,7 @@ class StudyDiff:
         return tuple(each for each in self.moves if each.outcome == "better")
 
     @property
-    def convicted(self) -> tuple[VerdictMove, ...]:
+    def overconfident(self) -> tuple[VerdictMove, ...]:
         """Runs that are called overconfident now and were not before."""
         return tuple(each for each in self.verdicts if each.new == OVERCONFIDENT)
 
