@@ -5,7 +5,7 @@ from drawing import save
 from matplotlib.figure import Figure
 
 from smfeval.judge.levels import largest_mean
-from smfeval.show.figures.style import COLOURS, HONEST_GREY, WIDE_IN, paper_style
+from smfeval.show.figures.style import COLOURS, GREY, WIDE_IN, paper_style
 
 SCANS, D, DRAWS, SEED = 300, 3, 6_000_000, 2
 times = np.geomspace(0.3, 30_000, 24)  # scans after which the correlation has fallen to 1/e
@@ -28,9 +28,9 @@ with paper_style():
     axes.axhspan(limit, 3.6, color=COLOURS[1], alpha=0.15, lw=0)
     axes.axhline(limit, color=COLOURS[1], ls="--")
     axes.semilogx(times, [quantile(time) for time in times], color=COLOURS[0])
-    axes.axvline(SCANS, color=HONEST_GREY, lw=0.8, ls=":")
+    axes.axvline(SCANS, color=GREY, lw=0.8, ls=":")
     axes.text(0.3, limit + 0.08, f"above {limit:.2f}: overconfident whatever the correlations")
-    axes.text(0.95 * SCANS, 0.6, "length of the track", ha="right", color=HONEST_GREY)
+    axes.text(0.95 * SCANS, 0.6, "length of the track", ha="right", color=GREY)
     axes.text(0.3, 2.0, "97.5 % of consistent beliefs are below this line", color=COLOURS[0])
     axes.set(xlabel="correlation time (scans)", ylabel="T", ylim=(0.4, 3.6))
 save(figure, "correlation.svg")
