@@ -10,7 +10,7 @@ from smfeval.compare.sweep import sweep_of
 from smfeval.evaluation import evaluate
 from smfeval.show import page
 from smfeval.show.page import plots
-from smfeval.show.score import Findings
+from smfeval.show.score import Findings, best_first
 from smfeval.why.one_track import examine
 from support import drifting
 from support.evaluations import (
@@ -57,13 +57,21 @@ def tab(opened, several):
     return opened(page.score_page([Findings(each) for each in several], command=NASTY)).unfolded()
 
 
-def test_names_are_text_everywhere_and_run_nothing(tab):
-    assert NASTY in tab.js("document.querySelector('.verdict').innerText")
+def test_names_are_text_everywhere_and_run_nothing(tab, several):
+    looked_at(tab, several, 0)
+    assert NASTY in tab.js("document.querySelector('.panel:not([hidden]) .verdict').innerText")
     assert NASTY in tab.js("document.querySelector('footer').innerText")
     legend = "document.querySelector('#curve .legend')"
     assert LOUD in tab.js(f"{legend}.textContent")
     assert tab.js(f"{legend}.querySelectorAll('tspan[style*=bold]').length") == 0
     assert tab.complaints == []
+
+
+def looked_at(tab, several, at):
+    """Look at one of several; the page has the best first. Returns its place there."""
+    place = list(map(id, best_first(several)[0])).index(id(several[at]))
+    tab.choose("chosen", place)
+    return place
 
 
 def test_several_are_drawn_as_rolling_medians_and_bands(tab, several):
@@ -78,22 +86,25 @@ def test_several_are_drawn_as_rolling_medians_and_bands(tab, several):
     assert np.median(middle[known]) == pytest.approx(np.median(error), rel=0.2)
 
 
-def test_poses_have_words_for_a_close_up_and_their_error_for_a_colour(tab):
+def test_poses_have_words_for_a_close_up_and_their_error_for_a_colour(tab, several):
     shown = "[...document.querySelectorAll('#close-up, .instead')].map((e) => e.offsetHeight > 0)"
     title = "document.getElementById('top-view').data.at(-2).marker.colorbar.title.text"
-    tab.choose("chosen", 2)
+    looked_at(tab, several, 2)
     assert tab.js(shown) == [False, True]
     assert tab.js(title) == "error (m)"
-    tab.choose("chosen", 0)
+    looked_at(tab, several, 0)
     assert tab.js(shown) == [True, False]
     assert tab.js(title) == "error / sigma"
 
 
 def test_one_of_several_is_chosen_by_the_list_or_by_its_row(tab, several):
-    assert set(tab.js(VISIBLE_PANELS)) == {"0"}
-    tab.do("document.querySelectorAll('#overview tbody tr')[6].click()")
-    assert set(tab.js(VISIBLE_PANELS)) == {"6"}
-    assert tab.js("document.getElementById('chosen').value") == "6"
+    first = looked_at(tab, several, 0)
+    assert set(tab.js(VISIBLE_PANELS)) == {str(first)}
+    place = looked_at(tab, several, 6)
+    tab.choose("chosen", first)
+    tab.do(f"document.querySelectorAll('#overview tbody tr')[{place}].click()")
+    assert set(tab.js(VISIBLE_PANELS)) == {str(place)}
+    assert tab.js("document.getElementById('chosen').value") == str(place)
     assert tab.js("document.querySelector('.looked-at').textContent").startswith("of 70")
     assert tab.js("document.getElementById('scan').max") == "69"
     assert "of 70" in tab.js("document.getElementById('readout').textContent")
@@ -104,7 +115,7 @@ def test_one_of_several_is_chosen_by_the_list_or_by_its_row(tab, several):
 
 def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(tab, several):
     for at in (7, 8):
-        tab.choose("chosen", at)
+        looked_at(tab, several, at)
         names, drifted = tab.names("nees"), several[at]
         for space, k in (("position", "k"), ("rotation", "k_rotation"), ("pose", "k_pose")):
             line = next(n for n, name in enumerate(names) if name.startswith(f"{space} ("))
