@@ -120,3 +120,21 @@ def test_plain_poses_say_which_figures_they_cannot_have(capsys, here, monkeypatc
 def test_check_draws_a_track_by_itself(capsys, here):
     assert run(capsys, "check", "third.square", "-q", "--save-plot", "out.svg").code == 0
     assert {path.name for path in here.glob("out*")} == {"out_path.svg", "out_sigma.svg"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("calibrate", "overconfident.square", "--ref", "truth.tum", "--force-one"), 0, "publish"),
+        (("watch", "overconfident.square", "--ref", "truth.tum", "--once"), 1, "is overconfident"),
+    ],
+)
+def test_pages_of_reports(capsys, here, words, code, sentence):
+    outcome = run(capsys, *words, "-q", "--save", "report.html")
+    assert outcome.code == code
+    assert "page in report.html" in outcome.err
+    assert outcome.out.strip()[1:] in (here / "report.html").read_text()
+    assert sentence in outcome.out
+    refused = run(capsys, *words, "--save", "report.html")
+    assert refused.code == 2
+    assert "--force" in refused.err

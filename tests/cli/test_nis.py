@@ -43,6 +43,11 @@ def test_the_text_names_the_sensor_the_fault_and_what_is_not_seen(here, capsys):
     assert "fewer than 50" in shown
 
 
+def test_the_page_says_what_the_text_says(here, capsys):
+    assert main(["nis", "a.csv", "-q", "--save", "page.html"]) == 0
+    assert capsys.readouterr().out.strip()[1:] in Path("page.html").read_text()
+
+
 def test_the_document_matches_its_schema(here, capsys):
     assert main(["nis", "a.csv", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from smfeval import words
 from smfeval.cli.flags import given_files, keywords, read_keywords
-from smfeval.cli.outputs import check_saves, show_result
+from smfeval.cli.outputs import check_saves, draw, show_result
 from smfeval.cli.progress import progress
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
@@ -53,6 +53,7 @@ def run(chosen: argparse.Namespace) -> int:
         table = read_telemetry_columns(tables[at]) if tables else None
         write(result.correction.apply(track, table), file)
 
+    draw(chosen, "calibrate", result)
     show_result(
         chosen,
         result.to_dict,

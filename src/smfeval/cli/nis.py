@@ -3,7 +3,7 @@
 import argparse
 
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
-from smfeval.cli.outputs import check_saves, show_result
+from smfeval.cli.outputs import check_saves, draw, show_result
 from smfeval.errors import OptionError
 from smfeval.io.innovations import read_innovations
 from smfeval.online.innovations import FALSE_ALARMS, SensorJudgement, judge_innovations
@@ -21,6 +21,7 @@ def run(chosen: argparse.Namespace) -> int:
         gates=dict(map(parse_gate, chosen.gate)),
         false_alarms=FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms,
     )
+    draw(chosen, "nis", report)
     show_result(
         chosen,
         lambda: nis.document(report),

@@ -36,6 +36,9 @@ DRAWN = {
     "check": ("check_page", "gallery_of_track"),
     "study": ("study_page", "gallery_of_study"),
     "sweep": ("sweep_page", "gallery_of_sweep"),
+    "calibrate": ("calibration_page", ""),
+    "nis": ("nis_page", ""),
+    "watch": ("watch_page", ""),
 }
 
 
@@ -138,7 +141,7 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
         make = getattr(import_module("smfeval.show.page"), page)
         write_page(path, make(result, command=command_line(verb, chosen.arguments)))
     targets = outputs_of(chosen, "figures")
-    if not targets and not chosen.plot:
+    if not targets and not getattr(chosen, "plot", False):
         return
 
     gallery = getattr(import_module("smfeval.show.figures.gallery"), gallery_name)

@@ -19,7 +19,7 @@ import numpy as np
 from smfeval import words
 from smfeval.associate.origin import share_origin
 from smfeval.cli.nis import parse_gate
-from smfeval.cli.outputs import check_outputs
+from smfeval.cli.outputs import check_outputs, check_saves, draw
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.io.atomic import writing
 from smfeval.io.source import STANDARD_INPUT, read_small
@@ -41,8 +41,9 @@ POLL_S = 0.05  # between looks at files that have not grown
 def run(chosen: argparse.Namespace) -> int:
     """Watch until an alarm (1) or the end (0); returns the exit code."""
     watcher = _watcher(chosen)
+    streams = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
+    check_saves(chosen, inputs=streams)
     if chosen.state is not None:
-        streams = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
         check_outputs([chosen.state], inputs=streams, force=True)
         if load_state(watcher, chosen.state) and watcher.alarm:
             return _report("alarm", watcher, chosen)
@@ -96,7 +97,12 @@ def _time(flag: str, text: str | None) -> float:
 
 
 def _report(kind: str, watcher: "Watcher", chosen: argparse.Namespace) -> int:
-    """Print one line, unless it is a mere status and quiet was asked for; returns the exit code."""
+    """Print one line, unless it is a mere status and quiet was asked for; returns the exit code.
+
+    The last one is also written as a page, where that was asked for.
+    """
+    if kind != "status":
+        draw(chosen, "watch", watch.event(kind, watcher.status()))
     if kind != "status" or not chosen.quiet:
         status = watcher.status()
         if chosen.json:

@@ -52,7 +52,7 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
 
 def _table(calibration: Calibration) -> Table:
     """Every held-out track before and after the correction."""
-    head = ("track", "scans", "k", "after", "log score", "after", "coverage", "after")
+    head = ("track", "scans", "k", "k after", "log", "log after", "coverage", "coverage after")
     body = [
         (
             each.name + (" (lost)" if each.lost else ""),

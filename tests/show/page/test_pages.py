@@ -321,4 +321,4 @@ def test_pages_of_reports_have_their_first_line_as_verdict_and_every_row():
 
 
 def test_pages_without_plots_are_small(pages):
-    assert all(len(pages[kind]) < 80_000 for kind in KINDS if kind not in DRAWN)
+    assert all(len(pages[kind]) < 50_000 for kind in KINDS if kind not in DRAWN)

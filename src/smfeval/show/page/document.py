@@ -38,6 +38,7 @@ SCRIPTS = (
     "reports.js",
     "main.js",
 )
+WITHOUT_PLOTS = ("theme.js", "terms.js", "tables.js", "main.js")
 PLOTLY = "plotly/plotly-gl3d.min.js.gz"
 BY_GAUGE = "as each estimate declares"
 BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and comments of scripts
@@ -45,7 +46,8 @@ BARE = re.compile(r"^ *(?:(?://|/\*\*).*)?\n?", re.MULTILINE)  # indents and com
 
 def document(template: str, *, title: str, command: str, data: dict[str, Any], **parts: Any) -> str:
     """The template of a page, filled in with its parts; `data` is what its scripts draw."""
-    scripts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in SCRIPTS))
+    names = SCRIPTS if data else WITHOUT_PLOTS
+    scripts = BARE.sub("", "\n".join(read_asset(f"scripts/{name}") for name in names))
     own = f'"use strict";\n(() => {{\n{scripts}\n}})();'
     return render_html(
         template,

@@ -42,14 +42,15 @@ def nis_page(judged: InnovationReport, *, command: str) -> str:
     )
 
 
-def watch_page(kind: str, status: dict[str, Any], *, command: str) -> str:
-    """The page of where a watch stands: `kind` is "status", "alarm" or "end"."""
+def watch_page(event: dict[str, Any], *, command: str) -> str:
+    """The page of where a watch stands: a JSON event of `show.watch`."""
+    is_alarm = event["event"] == "alarm"
     return report_page(
-        of_watch.report(kind, status),
+        of_watch.report(event["event"], event),
         question="Is a running estimator overconfident?",
-        title=" and ".join(status["names"]),
-        label={"alarm": "alarm"}.get(kind, "no alarm"),
-        look="overconfident" if kind == "alarm" else "cannot tell",
+        title=" and ".join(event["names"]),
+        label="alarm" if is_alarm else "no alarm",
+        look="overconfident" if is_alarm else "cannot tell",
         sections=("What was watched, and how much evidence is there?",),
         command=command,
     )
