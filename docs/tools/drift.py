@@ -1,4 +1,4 @@
-"""Honest dead reckoning: measured steps added up, each scan with its exact covariance."""
+"""Consistent dead reckoning: measured steps added up, each scan with its exact covariance."""
 
 import numpy as np
 
@@ -25,17 +25,17 @@ def dead_reckoning(seed: int = SEED) -> tuple[GaussianTrack, Track]:
     position, rotation = drive()
     noise = NOISE * np.random.default_rng(seed).normal(size=(SCANS, 6))
     pose, P = (position[0], rotation[0]), START * np.eye(6)
-    poses, claimed = [pose], [P]
+    poses, reported = [pose], [P]
     for i in range(1, SCANS):
         before, after = ((position[k], rotation[k]) for k in (i - 1, i))
         step = se3.compose(se3.compose(se3.inverse(before), after), se3.exp(noise[i]))
         carry = se3.adjoint(se3.inverse(step))
         pose, P = se3.compose(pose, step), carry @ P @ carry.T + np.diag(NOISE**2)
         poses.append(pose)
-        claimed.append(P)
+        reported.append(P)
     stamp = (np.arange(SCANS) / RATE_HZ * 1e9).astype(np.int64)
     reckoned = [np.array(part) for part in zip(*poses, strict=True)]
     estimate = GaussianTrack(
-        stamp, *reckoned, np.array(claimed), about=About(body="base_link", gauge="se3")
+        stamp, *reckoned, np.array(reported), about=About(body="base_link", gauge="se3")
     )
     return estimate, Track(stamp, position, rotation, about=About(body="base_link"))

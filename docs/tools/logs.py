@@ -72,14 +72,14 @@ def _ned_rotation(enu_q_flu: Any) -> Any:
 
 
 def _aid_sources(times: dict[str, Any], rng: np.random.Generator) -> dict[tuple[str, int], Any]:
-    """A barometer that is honest, and GPS whose claimed variance is a quarter of the true one."""
+    """A consistent barometer, and GPS whose reported variance is a quarter of the true one."""
     topics = {}
     for name, sigma, factor in (("baro_hgt", 0.4, 1.0), ("gnss_hgt", 0.8, 0.25)):
         value = rng.normal(0, sigma, ROWS)
-        claimed = np.full(ROWS, factor * sigma**2)
-        ratio = value**2 / claimed / 25
+        reported = np.full(ROWS, factor * sigma**2)
+        ratio = value**2 / reported / 25
         topics[f"estimator_aid_src_{name}", 0] = times | {
-            "innovation": value, "innovation_variance": claimed, "test_ratio": ratio,
+            "innovation": value, "innovation_variance": reported, "test_ratio": ratio,
             "innovation_rejected": ratio > 1, "fused": ratio <= 1,
         }  # fmt: skip
     return topics

@@ -63,13 +63,13 @@ def between(folder: Path) -> None:
 
 
 def late(folder: Path) -> None:
-    """An honest estimate whose clock shows 33 ms less than the reference's."""
+    """A consistent estimate whose stamps are 33 ms early."""
     track = read(folder / "honest.square")
     write(track.shift_stamps(-33_000_000), folder / "late.square")
 
 
 def lever(folder: Path) -> None:
-    """An honest estimate of a point that lies 8 cm to the left of the reference's."""
+    """A consistent estimate of a point 8 cm to the left of the reference's."""
     track = read(folder / "honest.square")
     moved = move_to_body(track, (np.array([0.0, 0.08, 0.0]), NO_TURN), track.about.body)
     write(moved, folder / "lever.square")
@@ -91,7 +91,7 @@ def dataset(folder: Path, tracks: int = 8) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """A knob at four values: one estimator reports less and errs as before, one improves."""
+    """A setting at four values: one estimator reports less and errs as before, one improves."""
     for number in range(3):
         rng = np.random.default_rng(300 + number)
         reference, _ = simulate_walk(rng=rng)
@@ -118,7 +118,7 @@ def drift(folder: Path) -> None:
     """Dead reckoning with its exact covariance, and with a 7th of it."""
     estimate, reference = dead_reckoning()
     tight = estimate.with_arrays({"covariance": estimate.covariance / 7})
-    for name, track in (("reckoned", estimate), ("bold", tight)):
+    for name, track in (("reckoned", estimate), ("tight", tight)):
         write(track, folder / f"{name}.square")
     write(reference, folder / "drive.tum")
 
@@ -129,7 +129,7 @@ def _write(track: Track, path: Path) -> None:
 
 
 def gnss(folder: Path) -> None:
-    """Two RTKLIB solutions of one drive: a rover that is honest, and a survey-grade reference."""
+    """Two RTKLIB solutions of one drive: a consistent rover, and a survey-grade reference."""
     rng = np.random.default_rng(5)
     reference, _ = simulate_walk(rng=rng)
     truth = reference.position[::5]
