@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from smfeval.evaluation import Evaluation, Options
     from smfeval.io import read, write
+    from smfeval.io.arrays import from_arrays
     from smfeval.io.documents import SavedResult, load, read_correction
     from smfeval.io.extrinsic import read_extrinsic
     from smfeval.io.gtsam_marginals import from_gtsam
@@ -82,6 +83,7 @@ _NAMES = {
     "SeriesError SmfevalError TrackError",
     "evaluation": "Evaluation Options",
     "io": "read write",
+    "io.arrays": "from_arrays",
     "io.documents": "SavedResult load read_correction",
     "io.extrinsic": "read_extrinsic",
     "io.gtsam_marginals": "from_gtsam",
@@ -114,8 +116,8 @@ __all__ = [
     "PairingError", "ParticleTrack", "SavedResult", "SensorInnovations", "SeriesError",
     "SmfevalError", "SquareWriter", "Study", "Sweep", "Track", "TrackError", "calibrate",
     "coverage", "crps", "energy_body", "energy_rotation", "energy_score", "evaluate", "examine",
-    "from_gtsam", "inflation", "interval", "interval_score", "judge_innovations", "load",
-    "log_pose", "log_rotation", "log_score", "nees", "pair", "paired_interval", "read",
+    "from_arrays", "from_gtsam", "inflation", "interval", "interval_score", "judge_innovations",
+    "load", "log_pose", "log_rotation", "log_score", "nees", "pair", "paired_interval", "read",
     "read_correction", "read_extrinsic", "read_innovations", "study", "sweep", "write",
     "write_innovations",
 ]  # fmt: skip

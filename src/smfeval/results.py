@@ -34,7 +34,12 @@ class Drawable:
 
 
 class Result(Drawable):
-    """What was found: also a table, and a JSON document."""
+    """What was found: also a text, a table, and a JSON document."""
+
+    def __str__(self) -> str:
+        """What the command line prints of it."""
+        text: str = import_module(NOTEBOOK).text(self)
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data, as `--json` prints it."""

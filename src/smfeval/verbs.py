@@ -7,6 +7,7 @@ reading among them (`format="kitti"`), with `ref_` before the name where they ar
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -397,6 +398,8 @@ def _split(
 ) -> Keywords:
     """The keywords of a call, which are named as the flags of a verb are."""
     options = {each.name: each for each in options_at(Options, verb)}
+    flags = {flag: each.name for each in options.values() for flag in (each.flag or "").split()}
+    keywords = {flags.get(name, name): value for name, value in keywords.items()}
     reading = {each.name for each in options_at(ReadOptions, "read")}
     of_reference = {
         f"ref_{each.name}": each.name for each in options_at(ReadOptions, f"reference of {verb}")
@@ -458,4 +461,9 @@ def _pose(extrinsic: Extrinsic | None) -> se3.Pose | None:
 
 def _track(source: Source, reading: Mapping[str, Any]) -> AnyTrack:
     """The track, read if it is not one already."""
+    if not isinstance(source, Beliefs | str | PathLike):
+        raise OptionError(
+            f"a track or a file is needed, not {type(source).__name__}; "
+            "smfeval.from_arrays(stamp, pose, covariance) makes a track of arrays"
+        )
     return source if isinstance(source, Beliefs) else read(source, **reading)

@@ -3,14 +3,18 @@
 A path is a list of command lines; how many it takes is written beside it, and must not grow.
 """
 
+import re
 import shlex
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
 
+import smfeval
 from smfeval.cli.demo import honest_estimate, simulate_walk
 from smfeval.io.convention import CONVENTIONS, from_right
+from smfeval.maths import so3
 from support.bags import Bag
 from support.commands import refused, run
 
@@ -156,3 +160,78 @@ def test_real_bags_say_what_to_type(path, shared_data, bag):
     (score,) = next_commands(examined)
     (report,) = path(score.replace("REF", estimate), commands=1)
     assert "CANNOT TELL  at least half of the errors are zero" in report
+
+
+class TestArraysToVerdict:
+    STATEMENTS = 4  # two tracks, the evaluation, the print
+
+    @pytest.fixture
+    def arrays(self, walk):
+        truth, estimate, _ = walk
+        poses = {}
+        for name, track in (("truth", truth), ("poses", estimate)):
+            poses[name] = np.tile(np.eye(4), (SCANS, 1, 1))
+            poses[name][:, :3, :3] = so3.matrix(track.rotation)
+            poses[name][:, :3, 3] = track.position
+        return {"seconds": truth.stamp / 1e9, "covariance": estimate.covariance / 25, **poses}
+
+    def test_matrices_and_seconds_become_the_report(self, arrays, capsys):
+        lines = """
+            estimate = smfeval.from_arrays(seconds, poses, covariance)
+            reference = smfeval.from_arrays(seconds, truth)
+            evaluation = smfeval.evaluate(estimate, reference)
+            print(evaluation)
+        """
+        statements = dedent(lines).strip()
+        assert len(statements.splitlines()) <= self.STATEMENTS
+        exec(statements, {"smfeval": smfeval, **arrays})
+        printed = capsys.readouterr().out
+        assert printed.startswith("OVERCONFIDENT  position errors are ")
+        assert "rotation  overconfident" in printed
+        assert narrow(printed)
+
+    def test_arrays_give_what_files_give(self, path, arrays, walk):
+        truth, estimate, _ = walk
+        write_tum("ref.tum", truth)
+        write_tum("est.tum", estimate, arrays["covariance"])
+        belief = smfeval.from_arrays(
+            arrays["seconds"] + START_NS / 1e9, arrays["poses"], arrays["covariance"]
+        )
+        own, file = smfeval.evaluate(belief, "ref.tum"), smfeval.evaluate("est.tum", "ref.tum")
+        numbers = [list(each.summary().items())[1:] for each in (own, file)]
+        assert dict(numbers[0]) == pytest.approx(dict(numbers[1]), rel=1e-4)
+        assert str(own).splitlines()[0] == str(file).splitlines()[0]
+
+    @pytest.mark.parametrize(
+        ("changed", "sentence"),
+        [
+            ({"poses": lambda a: a.swapaxes(1, 2)}, "last row is not 0 0 0 1 (is it transposed?)"),
+            ({"poses": lambda a: a * [1, 1, -1, 1]}, "upper left 3x3 is no rotation"),
+            ({"poses": lambda a: a[:-1]}, "pose has shape (599, 4, 4); for 600 stamps (600, 4, 4)"),
+            ({"covariance": lambda a: a[:, 0]}, "(600, 6, 6) is needed, or (600, 3, 3) of the pos"),
+            ({"seconds": lambda a: a * 1e9 + 1e18}, "stamps as floats are seconds"),
+            ({"poses": lambda a: "est.tum"}, "pose is no array of numbers"),
+        ],
+    )
+    def test_arrays_that_are_wrong_are_refused_in_one_sentence(self, arrays, changed, sentence):
+        given = arrays | {name: change(arrays[name]) for name, change in changed.items()}
+        with pytest.raises(smfeval.TrackError, match=re.escape(sentence)):
+            smfeval.from_arrays(given["seconds"], given["poses"], given["covariance"])
+
+    def test_arrays_in_place_of_a_track_are_refused_with_what_makes_one(self, arrays):
+        with pytest.raises(smfeval.OptionError, match="from_arrays"):
+            smfeval.evaluate(arrays["poses"], arrays["truth"])
+
+    def test_a_covariance_of_positions_is_scored_alone(self, arrays):
+        position = so3.rotate_covariance(
+            so3.quaternion(arrays["poses"][:, :3, :3]), arrays["covariance"][:, :3, :3]
+        )
+        reference = smfeval.from_arrays(arrays["seconds"], arrays["truth"])
+        whole, alone = (
+            smfeval.evaluate(smfeval.from_arrays(arrays["seconds"], poses, matrices), reference,
+                             align="none")
+            for poses, matrices in ((arrays["poses"], arrays["covariance"]),
+                                    (arrays["poses"], position))
+        )  # fmt: skip
+        assert alone.rotation is None
+        assert alone["k"].value == pytest.approx(whole["k"].value, rel=1e-9)

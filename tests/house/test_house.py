@@ -72,6 +72,7 @@ def test_public_names_are_pinned():
         "energy_score",
         "evaluate",
         "examine",
+        "from_arrays",
         "from_gtsam",
         "inflation",
         "interval",

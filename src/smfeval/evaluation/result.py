@@ -110,6 +110,13 @@ class Evaluation(Result):
             f"MAE {words.length(self['mae'].value)}"
         )
 
+    def summary(self) -> dict[str, str | float]:
+        """The verdict, and every number of position, rotation and pose by its name."""
+        found: dict[str, str | float] = {"verdict": self.verdict.label}
+        for space in self.spaces:
+            found |= {name: number.value for name, number in space.numbers.items()}
+        return found
+
     def why(self) -> "Reasons":
         """Where the errors come from, and what else could explain the verdict."""
         return import_module(REASONS).reasons(self)

@@ -12,10 +12,10 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.documents import SavedResult
 from smfeval.results import Drawable, Result
-from smfeval.show import check, pairs, results_table, sweep
+from smfeval.show import calibration, check, pairs, results_table, sweep
 from smfeval.show.render import html_environment
 from smfeval.show.report import ReportSection, labelled
-from smfeval.show.score import brief_rows
+from smfeval.show.score import Findings, brief_rows, report
 from smfeval.show.study import document as study_document
 from smfeval.show.study.remarks import study_title
 from smfeval.studies.result import Study
@@ -37,6 +37,17 @@ def document(result: Result) -> dict[str, Any]:
     if isinstance(result, Study):
         return study_document.document(result)
     raise OptionError(f"{type(result).__name__} has no JSON document")
+
+
+def text(result: Result) -> str:
+    """The report that the command line prints; of plans and saved results, what they are."""
+    if isinstance(result, Evaluation):
+        return str(report([Findings(result)])).rstrip("\n")
+    if isinstance(result, Comparison):
+        return str(pairs.report(result)).rstrip("\n")
+    if isinstance(result, Calibration):
+        return str(calibration.report(result)).rstrip("\n")
+    return repr(result)
 
 
 def plot(subject: Drawable, name: str | None = None) -> "Figure":

@@ -147,7 +147,10 @@ def as_stamps(stamp: Any) -> Ints:
     if array.ndim != 1:
         raise TrackError(f"stamps have shape {array.shape}; one number per scan is needed")
     if array.dtype.kind not in "iu":
-        raise TrackError(f"stamps are {array.dtype}; int64 nanoseconds are needed")
+        raise TrackError(
+            f"stamps are {array.dtype}; int64 nanoseconds are needed (smfeval.from_arrays takes "
+            "seconds)"
+        )
     if len(array) and int(array.max()) - min(int(array.min()), 0) > LONGEST_SPAN_NS:
         raise TrackError("stamps span more than two centuries; int64 nanoseconds cannot hold that")
     return private_array(array.astype(np.int64, copy=False), array)
@@ -155,7 +158,10 @@ def as_stamps(stamp: Any) -> Ints:
 
 def as_floats(array: Any, shape: tuple[int, ...], name: str) -> Floats:
     """Check the shape of an array of numbers, and that it is float64."""
-    floats = np.asarray(array, dtype=np.float64)
+    try:
+        floats = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TrackError(f"{name} is no array of numbers ({error})") from error
     if floats.shape != shape:
         raise TrackError(f"{name} has shape {floats.shape}; {shape} is needed")
     return private_array(floats, array)
