@@ -95,7 +95,7 @@ def test_what_is_missing_is_named():
         smfeval.from_gtsam(Values(), Marginals(), keys=[FIRST + 7])
     with pytest.raises(OptionError, match="pose x1 has no stamp"):
         smfeval.from_gtsam(Values(), Marginals(), keys=[FIRST + 1], stamps={FIRST: 1})
-    with pytest.raises(TrackError, match="there is no Pose3"):
+    with pytest.raises(TrackError, match="there is no Pose3 and no Pose2"):
         smfeval.from_gtsam(Values(()), Marginals())
 
 

@@ -290,6 +290,14 @@ FORMATS: dict[str, Format] = {
             sidecars=(CROSS,),
         ),
         Format(
+            *("graph", "pose graph of g2o or TORO", "graph.read"),
+            recognise=lambda head: (
+                head.suffix in (".g2o", ".graph")
+                or re.match(rb"(VERTEX|EDGE)[_23]", (head.first_row or [b""])[0]) is not None
+            ),
+            gauge="se3",
+        ),
+        Format(
             *("rtklib", "RTKLIB solution", "rtklib.read"),
             recognise=lambda head: (
                 head.suffix == ".pos"
