@@ -160,7 +160,7 @@ def test_a_simulated_recording_has_what_a_filter_needs():
     assert imu.stamp[-1] >= scans.end[-1]
     assert np.isin(scans.end, reference.stamp).all()
     assert (reference.about.body, reference.about.gauge) == ("imu", "fixed")
-    assert "faults that filters are not told: extrinsic=3mm,0.15deg,clock=2ms,rings=7mm" in (
+    assert "faults that filters do not know: extrinsic=3mm,0.15deg,clock=2ms,rings=7mm" in (
         recording.notes
     )
 

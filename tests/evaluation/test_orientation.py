@@ -98,7 +98,7 @@ def test_products_of_errors_are_those_claimed(truth, honest):
     weight = np.linalg.solve(blocks[:, :3, :3], blocks[:, :3, 3:])
     back = np.linalg.solve(blocks[:, 3:, 3:], blocks[:, 3:, :3])
     expected = np.sqrt(np.einsum("nij,nji->n", weight, back).mean())
-    assert found["correlation_claimed"].value == pytest.approx(expected, rel=1e-9)
+    assert found["correlation_reported"].value == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_covariance_of_the_reference_enters(truth, rng):

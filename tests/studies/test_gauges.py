@@ -169,7 +169,7 @@ def test_how_residuals_were_scored_is_written(folder, tmp_path):
     again = studied(folder, tmp_path / "out", options=options)  # from the cache
     assert again.results == study.results
     rows = pl.read_csv(csv.text(study).encode())
-    assert rows["gauge"].unique().to_list() == ["se3"]
+    assert rows["alignment"].unique().to_list() == ["se3"]
     left = rows.filter(pl.col("metric") == "energy", pl.col("estimator") == "honest")["left_out"]
     assert set(left) == {left_out(study)}
     assert written["tasks"][0]["comparable"] is False
@@ -217,10 +217,10 @@ def test_each_may_keep_its_own_gauge(folder, tmp_path):
     }
     assert any("have different alignments, as asked for" in note for note in study.notes)
     first = grids(study)[0]
-    assert first.facts == ("diverged", "gauge")
-    assert {(row.name, row.gauge) for row in first.rows} == {("honest", "se3"), ("liar", "yaw")}
+    assert first.facts == ("diverged", "alignment")
+    assert {(row.name, row.alignment) for row in first.rows} == {("honest", "se3"), ("liar", "yaw")}
     for shown in (terminal.text(study), markdown.text(study), latex.text(study)):
-        assert re.search(r"gauge.*^.*honest.*se3.*^.*liar.*yaw", shown, re.S | re.M)
+        assert re.search(r"alignment.*^.*honest.*se3.*^.*liar.*yaw", shown, re.S | re.M)
 
 
 def test_a_plan_asks_for_own_gauges(tmp_path):

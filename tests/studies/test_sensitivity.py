@@ -19,8 +19,8 @@ from support.study_plans import made_study
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "study.json").read_text())
 NAMES = [
-    *("gauge none", "gauge yaw", "gauge sim3", "gauge first-pose"),
-    *("clock -50 ms", "clock -10 ms", "clock +10 ms", "clock +50 ms"),
+    *("alignment none", "alignment yaw", "alignment sim3", "alignment first-pose"),
+    *("time offset -50 ms", "time offset -10 ms", "time offset +10 ms", "time offset +50 ms"),
     "association gp",
 ]
 
@@ -44,11 +44,11 @@ def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task):
     alternatives = {each.name: each for each in evaluate_task(task)[0].alternatives}
     tracks = read(task.estimate.source), read(task.reference.source, body="imu")
     chosen = evaluate(*tracks, options=task.options).alignment.kind
-    assert [*alternatives] == [name for name in [*NAMES[:2], "gauge se3", *NAMES[2:]]
-                               if name != f"gauge {chosen}"]  # fmt: skip
+    assert [*alternatives] == [name for name in [*NAMES[:2], "alignment se3", *NAMES[2:]]
+                               if name != f"alignment {chosen}"]  # fmt: skip
     for name, changes in {
-        "gauge sim3": {"alignment": "sim3"},
-        "clock +10 ms": {"offset_s": 0.01, "tolerance_s": task.options.tolerance_s + 0.01},
+        "alignment sim3": {"alignment": "sim3"},
+        "time offset +10 ms": {"offset_s": 0.01, "tolerance_s": task.options.tolerance_s + 0.01},
         "association gp": {"association": "gp"},
     }.items():
         again = evaluate(*tracks, options=replace(task.options, **changes))
@@ -58,7 +58,7 @@ def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task):
 
 def test_a_clock_that_is_off_shows(task):
     k = {each.name: each.k for each in evaluate_task(task)[0].alternatives}
-    assert k["clock +50 ms"] != k["clock +10 ms"]
+    assert k["time offset +50 ms"] != k["time offset +10 ms"]
 
 
 def test_it_is_off_unless_asked_for(tmp_path):
@@ -77,12 +77,12 @@ def test_text_markdown_csv_and_json_tell_it_and_the_cache_keeps_it(tmp_path):
     for text in (terminal.text(first.study), terminal.text(first.study, brief=True)):
         assert "sensitivity of k (2 tracks)" in text
         assert "k, association gp" in text
-        assert "k_pair, clock +10 ms" in text
+        assert "k_pair, time offset +10 ms" in text
     assert "k, association gp" in markdown.text(first.study)
     assert "sensitivity,sensitivity of k,false," in csv.text(first.study)
     found = document.document(first.study)
     jsonschema.validate(found, SCHEMA)
-    assert found["tasks"][0]["alternatives"][0]["name"] == "gauge none"
+    assert found["tasks"][0]["alternatives"][0]["name"] == "alignment none"
 
 
 def test_verdicts_that_move_are_counted_over_runs(tmp_path):
@@ -92,9 +92,9 @@ def test_verdicts_that_move_are_counted_over_runs(tmp_path):
             each,
             verdict="consistent",
             alternatives=(
-                Alternative("gauge none", 2.0 + at, "overconfident" if at else "consistent"),
-                Alternative("clock +10 ms", 1.0, "consistent"),
-                Alternative("gauge sim3", failure="too short"),
+                Alternative("alignment none", 2.0 + at, "overconfident" if at else "consistent"),
+                Alternative("time offset +10 ms", 1.0, "consistent"),
+                Alternative("alignment sim3", failure="too short"),
             ),
         )
         for at, each in enumerate(each for each in results if each.estimator == "honest")
@@ -103,11 +103,11 @@ def test_verdicts_that_move_are_counted_over_runs(tmp_path):
     assert gauge.moved == (("consistent", "overconfident", 1),)
     assert (gauge.runs, clock.moved) == (2, ())
     assert gauge.sentence == (
-        "honest, gauge none: 1 of 2 verdicts move (consistent to overconfident: 1)"
+        "honest, alignment none: 1 of 2 verdicts move (consistent to overconfident: 1)"
     )
     (section,) = sensitivity_sections(asked(tmp_path / "b"), made, ())
     assert [column.metric for column in section.columns] == [
-        "k", "k, gauge none", "k, clock +10 ms",
+        "k", "k, alignment none", "k, time offset +10 ms",
     ]  # fmt: skip
     assert section.columns[1].cells[0].median.value == 2.5
-    assert "could not be scored: 2 of 6, such as gauge sim3: too short" in section.notes
+    assert "could not be scored: 2 of 6, such as alignment sim3: too short" in section.notes

@@ -69,7 +69,7 @@ def simulate(
         measured, survey_notes = measure_reference(motion, survey, start=START, rng=survey_chance)
     notes = [
         f"simulated: world {world.name}, seed {seed}",
-        f"faults that filters are not told: {format_faults(faults)}",
+        f"faults that filters do not know: {format_faults(faults)}",
         *survey_notes,
     ]
     empty = int(np.sum(np.diff(scans.offset) == 0))

@@ -152,7 +152,7 @@ def test_sensitivity_has_k_under_other_choices(study):
     )
     assert (one.track, one.k) == (EASY.name, row(study, EASY, OWN_FILTER).k.value)
     found = {each.name: each.k for each in one.alternatives}
-    assert found["clock +50 ms"] != one.k
+    assert found["time offset +50 ms"] != one.k
     shown = replace(study, sensitivity=(one,))
     assert "7. Sensitivity" in text(shown)
     assert "another clock changes k by a factor of" in "\n".join(sentences(shown))

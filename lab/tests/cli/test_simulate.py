@@ -38,7 +38,7 @@ def test_a_world_becomes_a_folder(capsys, folder):
     assert re.fullmatch(r"  scans  59, 10 Hz, 5,\d+ points in each", lines[2])
     assert lines[3] == "  imu    1,201 samples, 200 Hz"
     assert lines[4] == "  note   simulated: world courtyard, seed 1"
-    assert lines[5].endswith("told: extrinsic=3mm,0.15deg,clock=2ms,rings=7mm")
+    assert lines[5].endswith("know: extrinsic=3mm,0.15deg,clock=2ms,rings=7mm")
     assert re.fullmatch(r"wrote a \(\S+ MB\): 59 scans", lines[6])
     assert files_in(folder / "a") == {
         "imu.parquet",

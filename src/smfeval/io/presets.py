@@ -144,7 +144,7 @@ PRESETS: dict[str, Preset] = {
             body="base_link",
             topics=("/odometry/filtered",),
             reason="state x y z roll pitch yaw ... in the world frame, copied to the message; the "
-            "gauge depends on what is fused",
+            "alignment depends on what is fused",
             read_in="cra-ros-pkg/robot_localization: src/ros_filter.cpp "
             "getFilteredOdometryMessage; REP 103, REP 105",
             caution="its rotation block is of roll, pitch and yaw; these are rotations about the "
@@ -206,7 +206,7 @@ PRESETS: dict[str, Preset] = {
             body="base_link",
             topics=("/odometry/filtered",),
             reason="planar (Odometry2DPublisher): marginals of x, y and yaw in the world frame, so "
-            "the 6x6 is singular; the gauge depends on what is fused",
+            "the 6x6 is singular; the alignment depends on what is fused",
             read_in="locusrobotics/fuse: fuse_models/src/odometry_2d_publisher.cpp "
             "notifyCallback, publishTimerCallback; parameters/odometry_2d_publisher_params.h",
             caution="where the covariance could not be computed it is zero; with "

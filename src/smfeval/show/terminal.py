@@ -36,7 +36,7 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
     middle = binned_medians(evaluation.position.estimate.stamp, ratio, width=width)
     low, high = (words.number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]
-    return f"{block_chart(middle)}  {low} to {high} ({honest} about 1: honest)"
+    return f"{block_chart(middle)}  {low} to {high} ({honest} about 1: consistent)"
 
 
 def binned_medians(stamp: Ints, value: Floats, *, width: int) -> Floats:

@@ -7,6 +7,7 @@ from smfeval.maths.stamps import seconds_text
 from smfeval.show.report import Report, ReportSection, Row
 
 SCHEMA = "smfeval.watch/1"
+UNCORRELATED = "if their errors are not negatively correlated"
 
 
 def event(kind: str, status: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def line(kind: str, status: dict[str, Any]) -> str:
     """One line about where the watch stands."""
     if kind == "alarm":
         return f"ALARM at {_place(status)}: {_conclusion(status)} ({_evidence(status)})"
-    end = "; no alarm, which acquits nobody" if kind == "end" else ""
+    end = "; no alarm, which does not show consistency" if kind == "end" else ""
     now = ""
     if status.get("nees") is not None:
         nees = f"NEES {words.number(status['nees'])} of {status['dimension']}"
@@ -72,4 +73,4 @@ def _conclusion(status: dict[str, Any]) -> str:
         else f"{first} or {second} is overconfident"
     )
     sure = status["evidence_whatever"] >= status["limit"]
-    return f"{who}, {'whatever the correlations' if sure else 'if errors are not opposed'}"
+    return f"{who}, {'whatever the correlations' if sure else UNCORRELATED}"

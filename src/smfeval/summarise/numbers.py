@@ -26,7 +26,6 @@ from smfeval.summarise.quantities import (
     Compute,
     Sample,
     compute_best_scale,
-    compute_claimed_correlation,
     compute_correlation,
     compute_factor_per_axis,
     compute_log_score,
@@ -38,6 +37,7 @@ from smfeval.summarise.quantities import (
     compute_relative_coverage,
     compute_relative_k,
     compute_relative_mean,
+    compute_reported_correlation,
     compute_rmse,
     compute_rotation,
 )
@@ -64,7 +64,7 @@ class NumberRow:
     honest
         The value of an honest belief, by the number of dimensions; None where there is none.
     compare
-        What to compare the value with, in words; `{honest}` and `{if_honest}` are filled in.
+        What to compare the value with, in words; `{honest}` and `{if_consistent}` are filled in.
     better
         "lower", or "honest": the nearer to that value the better; None: nobody wins by it.
     metric
@@ -111,9 +111,9 @@ class NumberRow:
 
     def comparison(self, dimension: int, *, gaussian: bool = True) -> str:
         """What to compare the value with, for a belief in so many dimensions."""
-        if_honest = "if honest" if gaussian else "if Gaussian and honest"
+        if_consistent = "if consistent" if gaussian else "if Gaussian and consistent"
         honest = "" if self.honest is None else f"{self.honest(dimension):.3g}"
-        return self.compare.format(honest=honest, if_honest=if_honest)
+        return self.compare.format(honest=honest, if_consistent=if_consistent)
 
     @property
     def heading(self) -> str:
@@ -214,7 +214,7 @@ def _coverage_row(level: float) -> NumberRow:
         lambda sample: None if sample.residuals.covariance is None else sample.coverage(level),
         label="coverage",
         honest=lambda dimension: level,
-        compare=f"{percent} % if honest",
+        compare=f"{percent} % if consistent",
         better="honest",
         metric=level == NOMINAL,
         short=f"{percent} %",
@@ -273,7 +273,7 @@ _CALIBRATION = (
         lambda sample: None if sample.residuals.covariance is None else sample.medians["nees"],
         "NEES",
         honest=median_chi_squared,
-        compare="{honest} {if_honest}",
+        compare="{honest} {if_consistent}",
         metric=True,
         decades=True,
     ),
@@ -285,7 +285,7 @@ _CALIBRATION = (
         compute_nees_mean,
         "NEES",
         honest=float,
-        compare="{honest} {if_honest}; a few scans can dominate it",
+        compare="{honest} {if_consistent}; a few scans can dominate it",
     ),
     NumberRow(
         "k",
@@ -295,7 +295,7 @@ _CALIBRATION = (
         lambda sample: sample.k,
         "k",
         honest=lambda dimension: 1.0,
-        compare="1 if honest, above 1 overconfident",
+        compare="1 if consistent, above 1 overconfident",
         better="honest",
         metric=True,
         overview=True,
@@ -308,7 +308,7 @@ _CALIBRATION = (
         "calibration",
         compute_factor_per_axis,
         honest=lambda dimension: 1.0,
-        compare="1 if honest",
+        compare="1 if consistent",
     ),
     NumberRow(
         "nats_above_consistency",
@@ -317,7 +317,7 @@ _CALIBRATION = (
         "calibration",
         compute_nats,
         honest=lambda dimension: 0.0,
-        compare="0 if honest, above 0 overconfident",
+        compare="0 if consistent, above 0 overconfident",
         metric=True,
         short="nats",
         aliases=("nats",),
@@ -330,7 +330,7 @@ _CALIBRATION = (
         compute_moment_k,
         "k",
         honest=lambda dimension: 1.0,
-        compare="1 if honest and the cloud is Gaussian",
+        compare="1 if consistent and the cloud is Gaussian",
         decades=True,
     ),
     *(_coverage_row(level) for level in LEVELS),
@@ -351,7 +351,7 @@ _CALIBRATION = (
         "calibration",
         compute_precision,
         "precision",
-        compare="higher claims more",
+        compare="higher is more confident",
         metric=True,
     ),
     NumberRow(
@@ -361,7 +361,7 @@ _CALIBRATION = (
         "calibration",
         compute_best_scale,
         honest=lambda dimension: 1.0,
-        compare="1 if honest; the factor on the covariance with the least log score",
+        compare="1 if consistent; the factor on the covariance with the least log score",
         on_page=False,
     ),
 )
@@ -411,7 +411,7 @@ def _relative_calibration(
             "calibration",
             partial(compute_relative_k, overlapping=overlapping),
             honest=lambda dimension: 1.0,
-            compare="1 if honest, above 1 overconfident",
+            compare="1 if consistent, above 1 overconfident",
             better="honest",
             metric=True,
             short="rel. k",
@@ -427,7 +427,7 @@ def _relative_calibration(
             partial(compute_relative_coverage, overlapping=overlapping),
             "relative scores",
             honest=lambda dimension: NOMINAL,
-            compare="90 % if honest",
+            compare="90 % if consistent",
             better="honest",
             level=NOMINAL,
             space="relative",
@@ -441,7 +441,7 @@ def _relative_calibration(
             partial(mean, score="nees", unit="1"),
             "relative scores",
             honest=lambda dimension: 3.0,
-            compare="3 if honest",
+            compare="3 if consistent",
             space="relative",
             plain="mean NEES",
         ),
@@ -487,12 +487,12 @@ SPACE_METRICS = ("k",)  # of the calibration in rotation and pose, what studies 
 ALIASES = {"nees_median": ("nees",)}
 _CORRELATION = (
     NumberRow(
-        "correlation_claimed",
-        "claimed correlation",
+        "correlation_reported",
+        "reported correlation",
         "1",
         "calibration",
-        compute_claimed_correlation,
-        compare="0: position and rotation are claimed to be independent",
+        compute_reported_correlation,
+        compare="0: position and rotation are reported as independent",
         space="pose",
     ),
     NumberRow(
@@ -502,7 +502,7 @@ _CORRELATION = (
         "calibration",
         compute_correlation,
         honest=lambda dimension: 1.0,
-        compare="1 if position and rotation err together as claimed, 0 if not at all",
+        compare="1 if position and rotation err together as reported, 0 if not at all",
         space="pose",
     ),
 )

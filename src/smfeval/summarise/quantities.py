@@ -318,7 +318,7 @@ def compute_best_scale(sample: Sample) -> Number | None:
     return Number(best_scale(residuals.error, residuals.covariance, residuals.noise), "1")
 
 
-def compute_claimed_correlation(sample: Sample) -> Number | None:
+def compute_reported_correlation(sample: Sample) -> Number | None:
     """Root mean square of the canonical correlations of position and rotation that are claimed."""
     terms = sample.correlation
     return None if terms is None else Number(float(np.sqrt(np.mean(terms.claimed))), "1")

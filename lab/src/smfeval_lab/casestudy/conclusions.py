@@ -38,7 +38,7 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
     still = [knob for knob, nats in reach if nats < MOVES_NATS]
     if moving:
         rest = f", not by {words.join(still)}" if still else ""
-        yield f"what an update is credited with is moved by {words.join(moving)}{rest}"
+        yield f"what an update is credited with changes with {words.join(moving)}{rest}"
     noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
         yield (
@@ -105,7 +105,7 @@ def _degeneracy(study: CaseStudy) -> Iterator[str]:
         share = max(each.r_squared for each in found)
         yield (
             f"the condition number explains at most {words.share(share)} of the variance of log "
-            f"NEES; its slope is told from 0 on {clear} of {words.count(len(found), 'track')}"
+            f"NEES; its slope is not 0 on {clear} of {words.count(len(found), 'track')}"
         )
 
 
@@ -147,18 +147,18 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
     below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
     return (
         f"; its slope over R is {words.number_range((each.value for each in slopes), places=3)}, "
-        f"told to be below {words.fixed(unearned_slope(), 3)} on {below} of "
+        f"surely below {words.fixed(unearned_slope(), 3)} on {below} of "
         f"{words.count(len(effect.tracks), 'track')}"
     )
 
 
 def _sensitivity(study: CaseStudy) -> Iterator[str]:
-    """How far the choices that a reader may doubt move k, gauges that charge freedoms aside."""
+    """How far another time offset or association changes k."""
     ratios: dict[str, list[float]] = {}
     for row in study.sensitivity:
         for each in row.alternatives:
-            if each.k is not None and not each.name.startswith("gauge"):
-                kind = each.name.split()[0]
+            if each.k is not None and not each.name.startswith("alignment"):
+                kind = "association" if each.name.startswith("association") else "time offset"
                 ratios.setdefault(kind, []).append(max(each.k / row.k, row.k / each.k))
     if ratios:
         moved = [
@@ -186,7 +186,7 @@ def compare_smoother(study: CaseStudy) -> Iterator[str]:
     lower = sum(a[1] < b[1] for a, b in alike)
     answer = "yes" if 2 * lower > len(alike) else "no"
     if sign_test(lower, len(alike)) > SIGN_TEST_LEVEL:
-        answer = "cannot be told"
+        answer = "cannot tell"
     median, own_median = (float(np.median([pair[i][1] for pair in pairs])) for i in (0, 1))
     yield (
         f"is the smoother less overconfident at similar accuracy? {answer}: its error is within a "

@@ -56,7 +56,7 @@ def case_study(
     try:
         reach = credit_reach(plan, outcomes)
     except SeriesError as error:
-        notes.append(f"how far knobs move the credit is not told: {error}")
+        notes.append(f"how far knobs move the credit is not known: {error}")
     return CaseStudy(
         plan=plan,
         scores=tuple(score_row(plan, each) for each in usual),

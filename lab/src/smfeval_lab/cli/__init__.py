@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # what `smfeval --help` imports starts in a blink
 if TYPE_CHECKING:
     from smfeval.cli.flags import Parser
 
-SUMMARY = "worlds whose answer is known: simulate them, run filters, explain what they claim"
+SUMMARY = "worlds whose answer is known: simulate them, run filters, explain what they report"
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
     "run": "run a filter over a recording; writes its belief",

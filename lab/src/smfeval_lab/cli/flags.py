@@ -61,7 +61,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag(
             "--faults",
             "FAULTS",
-            f"what filters are not told: {FAULTS} (default: handheld in park, street, campus and "
+            f"what filters do not know: {FAULTS} (default: handheld in park, street, campus and "
             "campus_loop, else typical)",
         ),
         choice("--lidar", LIDARS, "default: spinning", default="spinning"),

@@ -104,7 +104,7 @@ FILTERS = {
     ),
     "glim-like": Filter(
         "smfeval_lab.filters.gtsam_smoother",
-        "the same with the fixed precisions of GLIM's module for the CPU, cross-covariances told",
+        "the same with the fixed precisions of GLIM's module for the CPU, with cross-covariances",
         telemetry=True,
         family=("factor=sphere", "imu_noise=glim", "cross_lags=10"),
     ),

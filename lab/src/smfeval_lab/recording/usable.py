@@ -142,7 +142,7 @@ def usable_scans(
     if late <= early:
         why = "".join(f" ({note})" for note in silent)
         raise OptionError(f"{recording.name}: no scan ends while the IMU runs{why}")
-    standing = "left out, over before the IMU has told how the body stands"
+    standing = "left out, over before the IMU has shown the direction of gravity"
     notes = _count_notes(early, "scan", standing)
     wide = gap[gap > (GAP_SAMPLES + 1) * usual]
     if len(wide):

@@ -84,7 +84,7 @@ def measure_reference(
     turned = words.exact(round(float(np.degrees(so3.log(world[1])[2])), 1))
     return track, (
         f"measured reference: {survey.description}; imu_T_{survey.body} {values}",
-        f"nobody is told: its clock is {ahead} ms ahead and gains {gained} ppm; its world is "
+        f"not known to filters: its clock is {ahead} ms ahead and gains {gained} ppm; its world is "
         f"turned by {turned} deg",
     )
 

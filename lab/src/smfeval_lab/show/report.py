@@ -110,8 +110,8 @@ def scores_sheet(study: CaseStudy) -> Sheet:
     """A row for each filter on each track."""
     lost = [f"{row.filter} on {row.track}" for row in study.scores if row.lost]
     remarks = [
-        "sigma: reported, per axis, median over scans; k: median NEES over what is honest; "
-        "90 % region: share of scans whose error lies in it; ms/scan: of one core"
+        "sigma: reported, per axis, median over scans; k: median NEES over the expected one; "
+        "90 % region: share of scans whose error is in it; ms/scan: of one core"
     ]
     spared = [name for name in study.plan.sweep_only if name in study.plan.filters]
     if spared and len(study.plan.swept) < len(study.plan.worlds):
@@ -219,7 +219,7 @@ def credit_sheet(study: CaseStudy) -> Sheet:
         "normals alone (medians need not add up)",
         "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
         "the rest of the state takes away or adds; above credit: reported less credit",
-        "N / k: points that would make the belief honest; sigma sqrt(k): noise per point that "
+        "N / k: points that would make the belief consistent; sigma sqrt(k): noise per point that "
         "would, with a prior wider alike; excess: 3 log k, nats above consistency",
     ]
     if left:
@@ -263,7 +263,7 @@ def displacement_sheet(study: CaseStudy) -> Sheet:
     )
     remarks = (
         "shown: sigma of a displacement S_d = s^2 I that innovations show; recovered: nats of "
-        "precision that knowing it takes back; excess: nats that honesty asks for",
+        "precision that knowing it takes back; excess: nats above consistency",
         "needed: s at which k = 1, were it known at one update, or at every update",
     )
     return Sheet("5. Shared displacement", DISPLACEMENT_HEADINGS, rows, remarks)
@@ -290,7 +290,7 @@ def variants_sheet(study: CaseStudy) -> Sheet:
         numbers = map(str, (row.k, row.mae, row.precision))
         rows.append((row.track, row.variant, *numbers, gone, *noise))
     remarks = (
-        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % honest; - "
+        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % consistent; - "
         "where no overconfidence was shown before",
         f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
         f"slope of log10 NEES per nat; {sweeps.unearned_slope():.3f} if errors stay",
@@ -309,9 +309,9 @@ def sensitivity_sheet(study: CaseStudy) -> Sheet:
         cells = ("-" if (other := k.get(name)) is None else words.number(other) for name in names)
         rows.append((row.track, row.filter, words.number(row.k), *cells))
     remarks = (
-        "k as scored, and with one choice made otherwise: another gauge, a clock moved, the other "
-        "kind of reference; - where that cannot be scored",
-        "a gauge with fewer freedoms than a filter leaves open charges them to its belief",
+        "k as scored, and with one choice made otherwise: another alignment or time offset, the "
+        "other kind of reference; - where that cannot be scored",
+        "an alignment with fewer degrees of freedom than the filter counts them as errors",
     )
     return Sheet("7. Sensitivity", ("track", "filter", "k", *names), tuple(rows), remarks)
 

@@ -49,15 +49,15 @@ def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
     """What ran, how fast, and what it claims."""
     fast, matched, sigma = done.times_real_time, done.matched_median, done.run.sigma_m
     times = "" if fast is None else f", {words.number(fast)} times real time on one core"
-    claimed = "none: the filter reports no covariance"
+    reported = "none: the filter reports no covariance"
     if sigma is not None:
-        claimed = f"{words.length(sigma)} reported (median, position, per axis)"
+        reported = f"{words.length(sigma)} reported (median, position, per axis)"
     rows = [
         ("filter", " ".join((done.filter, *done.settings))),
         ("scans", words.count_of(done.run.scans, len(done.recording.scans), "")),
         ("CPU", f"{words.number(1e3 * done.cpu_per_scan_s)} ms per scan{times}"),
-        ("matched", "not told" if matched is None else f"{words.number(matched)} points (median)"),
-        ("sigma", claimed),
+        ("matched", "not known" if matched is None else f"{words.number(matched)} points (median)"),
+        ("sigma", reported),
         *(_run_details(done.run.telemetry) if verbose and done.run.telemetry else []),
         *(("note", note) for note in (*done.recording.notes, *done.run.notes)),
     ]

@@ -117,7 +117,7 @@ def _read_pose_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMess
     gauge = common_name(name, gauges) if shape.gauge else None
     if gauge is not None and gauge not in GAUGES:
         known = ", ".join(GAUGES)
-        notes.append(f"the messages name the gauge {gauge!r}, which is none of {known}")
+        notes.append(f"the messages name the alignment {gauge!r}, which is none of {known}")
         gauge = None
     about = About(
         body=common_name(name, bodies) if shape.body else None,

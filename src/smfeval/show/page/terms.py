@@ -5,53 +5,54 @@ from dataclasses import dataclass, field
 
 TERMS = {
     "90 % coverage": "How often the region that should hold the reference in 90 % of scans does "
-    "hold it. Below 90 %: the belief is too sure.",
+    "hold it. Below 90 %: overconfident.",
     "at least": "Lower end of a one-sided 95 % interval: the number is above it with 95 % "
     "confidence.",
     "cannot tell": "The scans are too few, too dependent or without uncertainty, so neither "
-    "honesty nor dishonesty is shown.",
+    "consistency nor overconfidence is shown.",
     "conservative": "The reported covariance is larger than the errors are. Safe, but a planner "
     "that uses it is slower than it could be.",
     "consistent": "Errors are as large as the reported covariance says, as far as the scans tell.",
-    "coverage": "Share of scans in which the region of a nominal level holds the reference. For an "
-    "honest belief it equals the level, and the curve is the diagonal.",
+    "coverage": "Share of scans in which the region of a nominal level holds the reference. For a "
+    "consistent belief it equals the level, and the curve is the diagonal.",
     "CRPS": "Continuous ranked probability score, in metres, mean over the axes: a proper score "
     "of the belief along each axis alone. Lower is better.",
     "diverged": "Tracks on which the mean error passed a limit: the estimator was lost.",
-    "effective scans": "How many independent scans would tell as much. Neighbouring scans have "
+    "effective scans": "How many independent scans would show as much. Neighbouring scans have "
     "similar errors, so these are far fewer than the scans, and intervals rest on them.",
-    "ellipsoid": "Where the reference should be found in 95 % of scans if the belief is honest: "
-    "from the reported covariance, plus that of the reference where it has one.",
+    "ellipsoid": "Where the reference should be found in 95 % of scans if the belief is "
+    "consistent: from the reported covariance, plus that of the reference where it has one.",
     "energy score": "A proper score of the whole belief, in metres: mean distance between belief "
     "and reference, less half the spread of the belief. Lower is better; for poses without "
     "uncertainty it is the mean error.",
-    "claimed correlation": "How strongly the belief ties position and rotation errors together: "
+    "reported correlation": "How strongly the belief ties position and rotation errors together: "
     "root mean square of their canonical correlations, 0 for none and 1 for all.",
-    "correlation": "Products of position and rotation errors over those that the belief claims: 1 "
-    "if they err together as claimed, 0 if not at all. Scores of each alone cannot see it.",
+    "correlation": "Products of position and rotation errors over those that are reported: 1 if "
+    "they err together as reported, 0 if not at all. Scores of each alone cannot see it.",
     "factor per axis": "Square root of k: by how much each reported standard deviation is off.",
     "gap risk": "How far the platform moves between the stamps of two matched poses, in reported "
     "standard deviations. Above 0.3 the gap itself may be taken for an error.",
-    "gauge": "Which freedoms of the world frame an estimator leaves open, and so how its track is "
-    "aligned to the reference before scoring.",
-    "honest": "What the number would be if the errors were drawn from the reported covariance.",
+    "alignment": "Which degrees of freedom of the world frame an estimator leaves open: its "
+    "track is aligned to the reference by them before scoring.",
+    "if consistent": "What the number would be if the errors were drawn from the reported "
+    "covariance.",
     "interval": "Made this way, it holds the true value in 95 % of repetitions (or the level that "
     "was asked for); it knows that neighbouring scans depend on each other.",
     "interval score": "A proper score of the central intervals along each axis, in metres: their "
     "width, plus a penalty for references outside. Lower is better.",
     "k": "Inflation: by how much the covariance would have to be multiplied for half of the errors "
-    "to lie where they should. 1 is honest, above 1 is overconfident. It is the median NEES over "
-    "the median of an honest belief.",
+    "to be where they should. 1 is consistent, above 1 overconfident. It is the median NEES over "
+    "the median of a consistent belief.",
     "k_pair": "k of the difference of two estimates under the sum of their covariances. It needs "
     "no reference. Surely above 1: at least one of the two is overconfident. Not above 1: nothing "
     "follows.",
     "log score": "Negative log density of the reference under the belief, in nats: a proper score "
     "that punishes a sure belief far from the reference most. Lower is better.",
     "MAE": "Mean absolute error: mean distance between estimate and reference, after alignment.",
-    "median NEES": "The NEES that half of the scans exceed. About 2.37 for an honest Gaussian in "
-    "three dimensions.",
+    "median NEES": "The NEES that half of the scans exceed. About 2.37 for a consistent Gaussian "
+    "in three dimensions.",
     "NEES": "Normalised estimation error squared: the error measured in reported standard "
-    "deviations, squared and summed over the axes. Its mean is the number of axes if honest.",
+    "deviations, squared and summed over the axes. Its mean is the number of axes if consistent.",
     "overconfident": "Errors are larger than the reported covariance says. Whoever relies on the "
     "covariance takes more risk than they know.",
     "precision": "Minus the log determinant of the reported covariance, in nats: how sure the "
@@ -61,10 +62,10 @@ TERMS = {
     "relative error": "Error of the motion over a horizon instead of the position in the world.",
     "RMSE": "Root of the mean squared distance between estimate and reference, after alignment.",
     "rotation": "Mean angle between the orientations of estimate and reference.",
-    "sigma": "Standard deviation that the belief claims for the position error, after a fit what "
-    "the fit leaves of it: root of the trace of the covariance, the RMSE that it predicts.",
+    "sigma": "Reported standard deviation of the position error, after alignment what the "
+    "alignment leaves of it: root of the trace of the covariance, the RMSE that it predicts.",
     "suspect": "k is above 1, but too few independent scans stand behind it to prove it.",
-    "verdict": "Whether the reported uncertainty is honest, judged by k and its 95 % interval.",
+    "verdict": "Whether the reported uncertainty is consistent, judged by k and its 95 % interval.",
 }
 
 

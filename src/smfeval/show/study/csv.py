@@ -34,7 +34,7 @@ COLUMNS = (
     "predicted_high",
     "tracks_of_table",
     "diverged",
-    "gauge",  # the alignment; several are joined by "+"
+    "alignment",  # several are joined by "+"
     "best",
     "left_out",  # tracks that count in no test and for no mark
     "against",  # the best contender; the next columns tell of the test against it
@@ -64,7 +64,7 @@ def text(study: Study) -> str:
                 name = row["estimator"]
                 role = "" if table == "pairs" else roles.get(name, "")
                 gauge = used.get(name) if table == "estimators" else None
-                writer.writerow({"table": table, "role": role, "gauge": gauge, **row})
+                writer.writerow({"table": table, "role": role, "alignment": gauge, **row})
     return lines.getvalue()
 
 

@@ -116,7 +116,7 @@ def _round_digits(value: float, power: int, decimals: int) -> Digits:
 
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
-FACTS = ("diverged", "gauge")
+FACTS = ("diverged", "alignment")
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class TableRow:
     lost: int  # the 2
     marks: tuple[str, ...]
     cells: tuple[TableCell, ...]
-    gauge: str = ""  # the alignment of its runs, several joined by "+"; '' for pairs
+    alignment: str = ""  # of its runs, several joined by "+"; '' for pairs
 
     def __str__(self) -> str:
         return f"{self.name} (baseline)" if self.baseline else self.name
@@ -222,7 +222,7 @@ class Grid:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What stands before the numbers: `diverged` and `gauge`, where a row has it."""
+        """What stands before the numbers: `diverged` and `alignment`, where a row has it."""
         return tuple(fact for fact in FACTS if any(getattr(row, fact) for row in self.rows))
 
     def facts_of(self, row: TableRow) -> list[str]:
