@@ -149,7 +149,9 @@ def test_nobody_is_marked_on_beliefs_where_a_fit_can_absorb_them(folder, tmp_pat
         metric: set() for metric in BELIEFS
     }
     assert left_out(study) >= LEAST_LEFT_OUT
-    left = f"honest is left out of tests and marks on {left_out(study)} of 8 tracks: the fit can"
+    left = (
+        f"honest is left out of tests and marks on {left_out(study)} of 8 tracks: the alignment can"
+    )
     for text in (terminal.text(study), terminal.text(study, brief=True)):
         assert left in " ".join(text.split())
     mae = next(each for each in study.sections[0].columns if each.metric == "mae")

@@ -91,7 +91,7 @@ def test_faults_and_lidar_are_chosen(capsys):
     plain, biased = read_recording("none"), read_recording("biased")
     size = [np.linalg.norm(each.scans.point, axis=1) for each in (plain, biased)]
     np.testing.assert_allclose(size[1] - size[0], 0.1, atol=1e-5)
-    assert plain.notes[1] == "faults that filters are not told: none"
+    assert plain.notes[1] == "faults that filters do not know: none"
     run(capsys, "lab", "simulate", "courtyard", "-o", "r", *SHORT, "--lidar", "rosette")
     point = read_recording("r").scans.point
     assert np.degrees(np.abs(np.arctan2(point[:, 1], point[:, 0]))).max() < 60
