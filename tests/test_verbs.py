@@ -151,7 +151,7 @@ def test_a_correction_is_learnt_from_paths_and_applied(here):
     )
     found.save("found.json")
     assert smfeval.load("found.json").to_polars().equals(found.to_polars())
-    assert found.plot().axes[0].get_xlabel() == "inflation $k$"
+    assert found.plot().axes[0].get_xlabel() == "k"
     assert "publish" in found._repr_html_()
     found.correction.save("c.json")
     again = smfeval.read_correction("c.json")

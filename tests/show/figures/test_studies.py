@@ -44,17 +44,17 @@ def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
 
 
 def test_lines_of_one_estimator_share_colour_entry_and_prediction():
-    precision = np.array([1.0, 2.0, 3.0])
-    runs = {"a, one": (precision, precision), "a, two": (precision, 2 * precision)}
-    runs["b"] = (precision, 3 * precision)
+    x = np.array([1.0, 2.0, 3.0])
+    runs = {"a, one": (x, x, x), "a, two": (x, 2 * x, x), "b": (x, 3 * x, x)}
     whose = {"a, one": "a", "a, two": "a"}
-    (axes,) = draw("sweep_error", runs, knob="R", estimators=whose).axes
-    assert legend_texts(axes) == ["a", "b", "errors shrink as reported"]
-    assert axes.get_title(loc="left") == "at the marks: R"
-    marks = [line for line in axes.lines if line.get_marker() != "None" and len(line.get_xdata())]
-    first, second, other = (line.get_color() for line in marks)
-    assert first == second != other
-    assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
+    for axes in draw("sweep", runs, knob="R", estimators=whose).axes:
+        assert legend_texts(axes) == [
+            *("median if consistent", "a", "errors shrink as reported", "errors stay", "b")
+        ]
+        marks = [line for line in axes.lines if line.get_marker() != "None"]
+        first, second, other = (line.get_color() for line in marks)
+        assert first == second != other
+        assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
 
 
 def ranks(names, mean, critical_difference, cliques=()):
@@ -138,41 +138,38 @@ def test_the_slopes_in_space_are_those_of_the_paper():
 
 def test_a_sweep_shows_its_runs_and_the_two_predictions():
     precision, nees = np.array([40.0, 30.0, 35.0]), np.array([500.0, 5.0, 50.0])
-    (axes,) = draw("sweep_nees", {"filter_1": (precision, nees)}).axes
-    runs = line_of(axes, "filter_1")
-    assert runs.get_xdata().tolist() == [30, 35, 40]
-    assert runs.get_ydata().tolist() == [5, 50, 500]
-    for words, slope in (("shrink", 0.0), ("errors stay", unearned_slope())):
-        line = line_of(axes, words)
-        rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
-        assert rise[0] == pytest.approx(slope, abs=1e-12)
-        assert np.log10(line.get_ydata()).mean() == pytest.approx(np.log10(50))
+    above, below = draw("sweep", {"filter_1": (precision, nees, nees / 100)}).axes
+    expected = {above: (1, (0.0, unearned_slope())), below: (100, (earned_error_slope(), 0.0))}
+    for axes, (unit, slopes) in expected.items():
+        runs = line_of(axes, "filter_1")
+        assert runs.get_xdata().tolist() == [30, 35, 40]
+        np.testing.assert_allclose(runs.get_ydata() * unit, [5, 50, 500])
+        for words, slope in zip(("errors shrink", "errors stay"), slopes, strict=True):
+            line = line_of(axes, words)
+            rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
+            assert rise[0] == pytest.approx(slope, abs=1e-12)
+            assert np.log10(line.get_ydata()).mean() == pytest.approx(np.log10(50 / unit))
 
 
 def test_the_runs_of_a_sweep_have_the_value_of_the_knob_beside_them():
-    runs = {"f": (np.array([40.0, 30.0]), np.array([500.0, 5.0]))}
-    (axes,) = draw("sweep_nees", runs, knob="R", values={"f": ["x0.1", "$1"]}).axes
-    beside = {text.get_text(): text.xy for text in axes.texts}
-    assert beside == {"x0.1": (40.0, 500.0), r"\$1": (30.0, 5.0)}
-    assert axes.get_title(loc="left") == "at the marks: R"
-
-
-def test_errors_of_a_sweep_are_set_against_the_decline():
-    runs = {"f": (np.array([30.0, 40.0]), np.array([0.02, 0.03]))}
-    (axes,) = draw("sweep_error", runs).axes
-    line = line_of(axes, "shrink as reported")
-    rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
-    assert rise[0] == pytest.approx(earned_error_slope())
+    runs = {"f": (np.array([40.0, 30.0]), np.array([500.0, 5.0]), np.ones(2))}
+    above, below = draw("sweep", runs, knob="R", values={"f": ["x0.1", "$1"]}).axes
+    assert {text.get_text(): text.xy for text in above.texts} == {
+        "x0.1": (40.0, 500.0),
+        r"\$1": (30.0, 5.0),
+    }
+    assert not below.texts
+    assert above.get_title(loc="left") == "at the marks: R"
 
 
 def test_sweeps_that_cannot_be_are_refused():
-    for name in ("sweep_nees", "sweep_error"):
-        with pytest.raises(SeriesError, match="no run"):
-            draw(name, {})
-        with pytest.raises(SeriesError, match="3 and 2 numbers"):
-            draw(name, {"a": (np.ones(3), np.ones(2))})
-        with pytest.raises(SeriesError, match=r"nan \(number 2\) has no logarithm"):
-            draw(name, {"a": (np.ones(2), np.array([1.0, np.nan]))})
+    one = np.ones(2)
+    with pytest.raises(SeriesError, match="no run"):
+        draw("sweep", {})
+    with pytest.raises(SeriesError, match="3 and 2 numbers"):
+        draw("sweep", {"a": (np.ones(3), one, one)})
+    with pytest.raises(SeriesError, match=r"error nan \(number 2\) has no logarithm"):
+        draw("sweep", {"a": (one, one, np.array([1.0, np.nan]))})
 
 
 def test_the_fit_of_degeneracy_is_that_of_the_logarithms(rng):

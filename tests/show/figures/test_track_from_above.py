@@ -143,3 +143,4 @@ def test_all_estimates_are_in_one_figure_and_a_lost_one_does_not_shrink_it(rng):
     assert len(segments(second).get_segments()) == 59
     for axes in (first, second):
         assert np.diff(axes.get_xlim())[0] < 3 * np.ptp(truth.position[:, 0])
+        assert segments(axes).get_clim()[1] < 0.5 * extent  # nor the scale of colours

@@ -26,8 +26,7 @@ FIGURE_TITLES = {
     "forest": "k of every run, with its interval",
     "error": "Error and reported sigma over time",
     "degeneracy": "NEES over the condition number of the update",
-    "sweep_nees": "NEES over precision, one knob turned",
-    "sweep_error": "Error over precision, one knob turned",
+    "sweep": "NEES and error over precision, one setting changed",
 }
 
 

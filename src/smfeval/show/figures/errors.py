@@ -176,12 +176,6 @@ def boxes(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     finish(below, "NEES / median if consistent", "", log="x")
 
 
-def box_rows_in(evaluations: Evaluations, width: float) -> float:
-    """Height of the rows of all boxes."""
-    del width
-    return 0.45 + 0.2 * len(evaluation_list(evaluations))
-
-
 def draw_boxes(axes: Axes, values: Mapping[int, Floats], names: Sequence[str]) -> None:
     """Horizontal boxes, each in the row and the colour of its number among the names."""
     for number, each in values.items():

@@ -15,12 +15,10 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
-from smfeval.compare.slopes import Line
 from smfeval.compare.sweep import Sweep
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all
-from smfeval.maths.arrays import Floats
 from smfeval.results import Drawable
 from smfeval.schema import suggest_word
 from smfeval.show.figures.calibration import has_log_parts
@@ -129,10 +127,6 @@ def _jobs(subjects: dict[str, Any]) -> list[FigureJob]:
     ]
 
 
-def _as_file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip("_")
-
-
 def _draw_jobs(jobs: list[FigureJob], make: FigureFactory) -> Gallery:
     figures, refused = {}, {}
     for called, name, subjects, options in jobs:
@@ -185,14 +179,8 @@ def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
     return rows
 
 
-QUANTITIES: dict[str, Callable[[Line], Floats]] = {
-    "sweep_nees": lambda line: 10**line.log_nees,
-    "sweep_error": lambda line: 10**line.log_error,
-}
-
-
 def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
-    """Two figures for each knob, named after it; every estimator and track has its own line.
+    """A figure for each knob, named after it; every estimator and track has its own line.
 
     Lines of one estimator share a colour.
     """
@@ -205,9 +193,12 @@ def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
             "values": {name: line.values for name, line in lines.items()},
             "estimators": {name: estimator for estimator, name, _ in knob_lines(sweep, knob)},
         }
-        for figure, quantity in QUANTITIES.items():
-            runs = {name: (line.precision, quantity(line)) for name, line in lines.items()}
-            jobs.append((f"{figure}_{_as_file_name(knob)}", figure, (runs,), options))
+        runs = {
+            name: (line.precision, 10**line.log_nees, 10**line.log_error)
+            for name, line in lines.items()
+        }
+        file_name = re.sub(r"[^\w.-]+", "_", knob).strip("_")
+        jobs.append((f"sweep_{file_name}", "sweep", (runs,), options))
     return _draw_jobs(jobs, make)
 
 

@@ -72,12 +72,6 @@ def space_count(evaluations: Evaluations) -> int:
     return max(len(each.spaces) for each in numbered_beliefs(evaluations).values())
 
 
-def nees_height_in(evaluations: Evaluations, width: float) -> float:
-    """Height of the panel of each space."""
-    del width
-    return 1.9 if space_count(evaluations) == 1 else 1.3
-
-
 def _draw_consistent_band(axes: Axes, scored: ScoredScans, start: int) -> None:
     low, middle, high = (honest_quantile(scored.residuals, q) for q in CONSISTENT_QUANTILES)
     if effective_particles(scored.residuals) is None:

@@ -78,12 +78,6 @@ def spread(
     finish(axes, label, "", log="x")
 
 
-def spread_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> float:
-    """As high as its estimators need."""
-    del width
-    return 0.5 + 0.25 * len(study)
-
-
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
     """Mean over runs of NEES / d at each time, over the band of a consistent belief."""
     start = min(int(each.stamp[0]) for each in repeats)
@@ -123,12 +117,6 @@ def rank_diagrams(axes: Sequence[Axes], ranked: Mapping[str, Ranks]) -> None:
     for panel, (title, ranks) in zip(axes, ranked.items(), strict=True):
         panel.set_title(title)
         _draw_ranks(panel, ranks)
-
-
-def ranks_height_in(ranked: Mapping[str, Ranks], width: float) -> float:
-    """As high as the names need."""
-    del width
-    return 1.0 + 0.11 * max(len(ranks.names) for ranks in ranked.values())
 
 
 def _draw_ranks(axes: Axes, ranks: Ranks) -> None:

@@ -7,6 +7,7 @@ change at all, NEES ~ 1/c = exp(P / d).
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,130 +15,72 @@ from matplotlib.axes import Axes
 from smfeval.compare.sweep import earned_error_slope, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats
-from smfeval.show.figures.style import (
-    GREY,
-    colour,
-    escape_name,
-    finish,
-    marker_style,
-)
+from smfeval.show.figures.style import GREY, colour, escape_name, finish, marker_style
 from smfeval.show.series import check_positive, check_same_length
 from smfeval.summarise.inflation import median_chi_squared
 
-SweepRuns = Mapping[
-    str, tuple[Floats, Floats]
-]  # name -> precision in nats and its quantity, per run
-Values = Mapping[str, Sequence[str]]  # name -> value of the knob, per run
-Estimators = Mapping[str, str]  # name of a line -> its estimator, where that is another name
-NOBODY: Estimators = MappingProxyType({})
-PRECISION = r"precision $-\log\,\det\,\Sigma$ (nat)"
+# name of a line -> precision in nats, median NEES and mean error in metres of each run
+SweepRuns = Mapping[str, tuple[Floats, Floats, Floats]]
+PREDICTIONS = {"errors shrink as reported": "--", "errors stay": ":"}
 MAX_LABELLED = 3  # estimators whose marks are labelled; more labels would hide the marks
 
 
-def draw_runs(
-    axes: Axes, runs: SweepRuns, what: str, *, knob: str, values: Values, estimators: Estimators
+def sweep(
+    axes: Sequence[Axes],
+    runs: SweepRuns,
+    *,
+    dimension: int = 3,
+    knob: str = "",
+    values: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    estimators: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """The runs of each line as marks with the knob's value, joined by their precision.
+    """Median NEES above and mean error below over the precision of each run; two predictions.
 
-    Lines of one estimator share a colour and an entry in the legend; the first has the values.
+    If errors shrink as reported, NEES stays and the error falls by log10(e) / 2d per nat. If they
+    stay, NEES rises by log10(e) / d per nat: the belief only grows more confident. `values` of the
+    `knob` are beside the marks of a line; lines of one of the `estimators` share colour and entry.
     """
     if not runs:
         raise SeriesError("the sweep has no run to draw")
-    for number, (estimator, names) in enumerate(_by_estimator(runs, estimators).items()):
-        for name in names:
-            precision, quantity = map(np.asarray, runs[name])
-            check_same_length(precision, quantity, "precision and quantity")
-            order, drawn = np.argsort(precision), check_positive(quantity, what)
-            axes.plot(
-                precision[order],
-                drawn[order],
-                **marker_style(number),
-                lw=0.6,
-                label=escape_name(estimator) if name == names[0] else None,
-            )
-            if name == names[0] and number < MAX_LABELLED:
-                _label_marks(axes, precision, values.get(name, ()), drawn, number)
-    if knob:
-        axes.set_title(f"at the marks: {escape_name(knob)}")
-    axes.margins(x=0.08, y=0.12)
-
-
-def _by_estimator(runs: SweepRuns, estimators: Estimators) -> dict[str, list[str]]:
-    """Estimator -> the names of its lines."""
-    found: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}  # of each estimator
     for name in runs:
-        found.setdefault(estimators.get(name, name), []).append(name)
-    return found
+        lines.setdefault(estimators.get(name, name), []).append(name)
+    above, below = axes
+    above.axhline(median_chi_squared(dimension), color=GREY, lw=0.8, label="median if consistent")
+    _draw_runs(above, runs, lines, 1, slopes=(0.0, unearned_slope(dimension)))
+    _draw_runs(below, runs, lines, 2, slopes=(earned_error_slope(dimension), 0.0))
+    for number, (first, *_) in enumerate(list(lines.values())[:MAX_LABELLED]):
+        beside = 0, -11 if number % 2 else 4  # points: below the mark, or above it
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center"}
+        for x, y, value in zip(*runs[first][:2], values.get(first, ()), strict=False):
+            above.annotate(escape_name(value), (x, y), beside, **look, color=colour(number))
+    above.set_title(f"at the marks: {escape_name(knob)}" if knob else "")
+    finish(above, "", "median NEES", log="y")
+    finish(below, r"precision $-\log\,\det\,\Sigma$ (nat)", "mean error (m)", log="y")
 
 
-def _label_marks(
-    axes: Axes, precision: Floats, values: Sequence[str], quantity: Floats, number: int
-) -> None:
-    """The value of the knob beside each mark: above it for the first line, below for others."""
-    for x, y, value in zip(precision, quantity, values, strict=False):
-        axes.annotate(
-            escape_name(value),
-            (x, y),
-            xytext=(0, -9 if number % 2 else 4),
-            textcoords="offset points",
-            ha="center",
-            color=colour(number),
-        )
-
-
-def draw_prediction(
-    axes: Axes, runs: SweepRuns, estimators: Estimators, *, slope: float, style: str, legend: str
-) -> None:
-    """A line of the given slope of log10 per nat through the middle of each estimator's runs."""
-    label: str | None = legend
-    for number, names in enumerate(_by_estimator(runs, estimators).values()):
-        precision, quantity = (np.concatenate([runs[name][at] for name in names]) for at in (0, 1))
-        ends = np.array([np.min(precision), np.max(precision)], dtype=np.float64)
-        middle = float(np.mean(np.log10(quantity)))
-        line = 10 ** (middle + slope * (ends - float(np.mean(precision))))
-        axes.plot(ends, line, color=colour(number), ls=style, lw=0.8, alpha=0.8, label=label)
-        label = None
-
-
-def sweep_error(
+def _draw_runs(
     axes: Axes,
     runs: SweepRuns,
+    lines: dict[str, list[str]],
+    at: int,
     *,
-    dimension: int = 3,
-    knob: str = "",
-    values: Values = MappingProxyType({}),
-    estimators: Estimators = NOBODY,
+    slopes: tuple[float, float],
 ) -> None:
-    """Mean error of each run, in metres, over its precision; `values` of the `knob` at the marks.
-
-    The line falls by log10(e) / 2d per nat: errors that shrink as the covariance says.
-    """
-    draw_runs(axes, runs, "error", knob=knob, values=values, estimators=estimators)
-    slope = earned_error_slope(dimension)
-    shrink = "errors shrink as reported"
-    draw_prediction(axes, runs, estimators, slope=slope, style="--", legend=shrink)
-    finish(axes, PRECISION, "mean error (m)", log="y")
-
-
-def sweep_nees(
-    axes: Axes,
-    runs: SweepRuns,
-    *,
-    dimension: int = 3,
-    knob: str = "",
-    values: Values = MappingProxyType({}),
-    estimators: Estimators = NOBODY,
-) -> None:
-    """Median NEES of each run over its precision, with what two worlds predict.
-
-    Slope 0: the errors shrink as the covariance says. Slope log10(e) / d per nat: the errors do
-    not change, the belief only grows more confident.
-    """
-    draw_runs(axes, runs, "NEES", knob=knob, values=values, estimators=estimators)
-    shrink = "errors shrink as reported"
-    draw_prediction(axes, runs, estimators, slope=0.0, style="--", legend=shrink)
-    slope = unearned_slope(dimension)
-    stay = "errors stay"
-    draw_prediction(axes, runs, estimators, slope=slope, style=":", legend=stay)
-    axes.axhline(median_chi_squared(dimension), color=GREY, lw=0.8, label="median if consistent")
-    finish(axes, PRECISION, "median NEES", log="y")
+    """Marks of the quantity `at` this place, and lines of both slopes through their middle."""
+    for number, (estimator, names) in enumerate(lines.items()):
+        for name in names:
+            precision, quantity = np.asarray(runs[name][0]), np.asarray(runs[name][at])
+            check_same_length(precision, quantity, "precision and quantity")
+            drawn, order = (
+                check_positive(quantity, ("NEES", "error")[at - 1]),
+                np.argsort(precision),
+            )
+            label = escape_name(estimator) if name == names[0] else None
+            axes.plot(precision[order], drawn[order], **marker_style(number), lw=0.6, label=label)
+        x, y = (np.concatenate([runs[name][i] for name in names]) for i in (0, at))
+        ends, middle = np.array([x.min(), x.max()]), float(np.mean(np.log10(y)))
+        for (legend, dashes), slope in zip(PREDICTIONS.items(), slopes, strict=True):
+            line = 10 ** (middle + slope * (ends - x.mean()))
+            axes.plot(ends, line, color=colour(number), ls=dashes, lw=0.8, label=legend)
+    axes.margins(x=0.08, y=0.12)

@@ -12,7 +12,6 @@ from smfeval.errors import OptionError
 from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
 from smfeval.show.figures.errors import (
     axis_errors,
-    box_rows_in,
     boxes,
     position_error,
     reported_sigma,
@@ -22,7 +21,6 @@ from smfeval.show.figures.nees import (
     autocorrelation,
     degeneracy,
     k_over_horizon,
-    nees_height_in,
     nees_over_time,
     space_count,
 )
@@ -32,12 +30,10 @@ from smfeval.show.figures.study import (
     forest,
     forest_height_in,
     rank_diagrams,
-    ranks_height_in,
     spread,
-    spread_height_in,
 )
 from smfeval.show.figures.style import COLUMN_IN, LINE_IN, WIDE_IN, legend_below, paper_style
-from smfeval.show.figures.sweep import sweep_error, sweep_nees
+from smfeval.show.figures.sweep import sweep
 from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
 from smfeval.show.series import evaluation_list, origin_ns
 
@@ -85,13 +81,20 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind(
             "error", "evaluation", position_error, TIME_IN, "Position error", over_time=True
         ),
-        FigureKind("nees", "evaluations", nees_over_time, nees_height_in, "NEES", space_count),
+        FigureKind(
+            "nees",
+            "evaluations",
+            nees_over_time,
+            lambda found, _: TIME_IN if space_count(found) == 1 else 1.3,
+            "NEES",
+            space_count,
+        ),
         FigureKind("coverage", "evaluations", coverage, 2.9, "Coverage of the position"),
         FigureKind(
             "boxes",
             "evaluations",
             boxes,
-            box_rows_in,
+            lambda found, _: 0.45 + 0.2 * len(evaluation_list(found)),
             "Errors and NEES",
             lambda subject: 2,
             shares=False,
@@ -128,11 +131,17 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("gauge", "pairs", gauge_sensitivity, SQUARE_IN),
         FigureKind("clock", "pairs", clock_sensitivity, SQUARE_IN),
         FigureKind("forest", "study", forest, forest_height_in),
-        FigureKind("spread", "study", spread, spread_height_in),
+        FigureKind("spread", "study", spread, lambda study, _: 0.5 + 0.25 * len(study)),
         FigureKind("anees", "repeats", anees_over_time, TIME_IN),
-        FigureKind("ranks", "ranks", rank_diagrams, ranks_height_in, rows=len, shares=False),
-        FigureKind("sweep_nees", "sweep", sweep_nees, SQUARE_IN),
-        FigureKind("sweep_error", "sweep", sweep_error, SQUARE_IN),
+        FigureKind(
+            "ranks",
+            "ranks",
+            rank_diagrams,
+            lambda ranked, _: 1.0 + 0.11 * max(len(each.names) for each in ranked.values()),
+            rows=len,
+            shares=False,
+        ),
+        FigureKind("sweep", "sweep", sweep, 1.7, rows=lambda runs: 2),
         FigureKind("degeneracy", "arrays", degeneracy, SQUARE_IN),
     )
 }

@@ -107,7 +107,7 @@ def evenly_spaced_scans(track: AnyTrack) -> Ints:
 
 
 LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
-SHOWN_ERRORS = 0.98  # share of all errors that the scale of colours tells apart
+SHOWN_ERRORS = 0.98  # share of the errors within the axes that the scale of colours resolves
 
 
 def tracks_from_above(
@@ -122,7 +122,8 @@ def tracks_from_above(
     panels = [axes] if isinstance(axes, Axes) else list(axes)
     found = evaluation_list(evaluations)
     errors = np.concatenate([each.position.series["ape"] for each in found])
-    norm = Normalize(0, float(np.quantile(errors, SHOWN_ERRORS)) or 1.0)
+    near = errors[errors <= LOST * _extent_m(found[0])]
+    norm = Normalize(0, float(np.quantile(near if near.size else errors, SHOWN_ERRORS)) or 1.0)
     drawn = [
         _draw_track(panel, each, name, norm)
         for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
@@ -141,6 +142,11 @@ def tracks_from_above(
     figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=more)
 
 
+def _extent_m(evaluation: Evaluation) -> float:
+    """Of the reference from above."""
+    return float(np.ptp(evaluation.position.reference.position[:, :2], axis=0).max())
+
+
 def _draw_ellipses(
     panels: Sequence[Axes], found: Sequence[Evaluation], scans: Sequence[int] | None
 ) -> None:
@@ -153,8 +159,8 @@ def _draw_ellipses(
             place = [each.options.axes.index(letter) for letter in "xy"]
             drawn.append((axes, estimate.position[at, :2], covariance[at][:, place][:, :, place]))
     if drawn:
-        size = float(np.ptp(found[0].position.reference.position[:, :2], axis=0).max())
-        factor = magnification(np.concatenate([block for _, _, block in drawn]), size)
+        blocks = np.concatenate([block for _, _, block in drawn])
+        factor = magnification(blocks, _extent_m(found[0]))
         for axes, centre, block in drawn:
             ellipses(axes, centre, block, factor=factor)
 
@@ -185,8 +191,7 @@ def _draw_track(axes: Axes, found: Evaluation, name: str, norm: Normalize) -> Fl
         axes.scatter(x, y, s=4, lw=0, c=error[alone], norm=norm, cmap=COLOUR_MAP)
     axes.plot([], [], color=mpl.colormaps[COLOUR_MAP](0.5), lw=1.4, label="estimate")
 
-    size = float(np.ptp(scored.reference.position[:, :2], axis=0).max())
-    near = error <= LOST * size
+    near = error <= LOST * _extent_m(found)
     lost = "" if near.all() else f" ({words.count(int((~near).sum()), 'scan')} beyond the axes)"
     axes.set_title(f"{name}{lost}")
     finish(axes, "x (m)", "y (m)")
