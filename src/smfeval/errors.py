@@ -86,3 +86,9 @@ class OptionError(SmfevalError):
         self.reason, self.keyword = reason, keyword
         asked = "" if keyword is None else f"; it has to be asked for ({keyword})"
         super().__init__(f"{reason}{asked}", remedy=remedy)
+
+
+def reason_of(error: BaseException) -> str:
+    """What a library says is wrong, in one line: the first of its message, or the error's name."""
+    first = (str(error).splitlines() or [""])[0]
+    return first.strip().rstrip(".") or type(error).__name__

@@ -48,7 +48,7 @@ CASES = {
     "zero quaternion": (tum(GOOD[0], "1 0 0 0 0 0 0 0"), "track.txt:2: the quaternion is zero"),
     "long quaternion": (tum("0 0 0 0 0 0 1 1"), "the quaternion has length 1.41421"),
     "equal stamps": (
-        tum(GOOD[0], GOOD[1], GOOD[1]),
+        tum(GOOD[0], GOOD[1], GOOD[1].replace(" 0 ", " 5 ", 1)),
         "track.txt:3: stamp 1.000000000 stands already",
     ),
     "negative variance": (wide({5: -1.0}), "track.txt:2: the covariance is not positive semi-def"),
@@ -136,7 +136,7 @@ def test_names_that_the_terminal_cannot_write_are_escaped(encoding, first, tmp_p
 def test_hints_name_the_flag_that_helps(tmp_path, capsys):
     (tmp_path / "a.txt").write_bytes(wide({5: -1.0}))
     assert "(--bad-rows drop leaves such rows out)" in refused(capsys, "check", tmp_path / "a.txt")
-    (tmp_path / "b.txt").write_bytes(tum(GOOD[0], GOOD[0]))
+    (tmp_path / "b.txt").write_bytes(tum(*GOOD[:3], GOOD[0].replace(" 0 ", " 5 ", 1)))
     assert "--duplicates first or last" in refused(capsys, "check", tmp_path / "b.txt")
 
 

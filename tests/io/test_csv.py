@@ -530,3 +530,45 @@ def test_a_comment_that_names_the_covariance_is_believed(tmp_path, rng):
         assert format_of(path) == "csv"
         found = read(path, convention="right").covariance
         np.testing.assert_array_equal(found[:, :3, :3], track.covariance[:, :3, :3])
+
+
+def stamp_columns(track, kind):
+    whole = [str(s // 10**9) for s in track.stamp.tolist()]
+    rest = [str(s % 10**9) for s in track.stamp.tolist()]
+    received = [str(s + 5_000_000) for s in track.stamp.tolist()]
+    late = [f"{(s + 5_000_000) / 1e9:.3f}" for s in track.stamp.tolist()]
+    return {
+        "rostopic echo -p": {"%time": received, "field.header.stamp": map(str, track.stamp)},
+        "bagpy": {"Time": late, "header.stamp.secs": whole, "header.stamp.nsecs": rest},
+        "PlotJuggler": {"__time": late, "/odom/header/stamp": map(str, track.stamp)},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["rostopic echo -p", "bagpy", "PlotJuggler"])
+def test_the_stamp_of_the_header_comes_before_that_of_receiving(kind, tmp_path, rng):
+    track = poses(N, rng)
+    columns = {name: list(cells) for name, cells in stamp_columns(track, kind).items()}
+    columns |= dict(list(pose_columns(track).items())[1:])
+    found = read(csv(tmp_path / "a.csv", columns))
+    assert_same_poses(found, track)
+    first = next(iter(columns))
+    assert any(f"not '{first}'" in remark for remark in found.provenance.remarks)
+
+
+def test_seconds_that_are_named_bring_their_nanoseconds(tmp_path, rng):
+    track = poses(N, rng)
+    cells = stamp_columns(track, "bagpy")
+    columns = {
+        "Time": cells["Time"],
+        "stamp.secs": cells["header.stamp.secs"],
+        "stamp.nsecs": cells["header.stamp.nsecs"],
+    } | dict(list(pose_columns(track).items())[1:])
+    path = csv(tmp_path / "a.csv", columns)
+    with pytest.raises(
+        FormatError, match=r"could both be stamp; say which: --columns stamp="
+    ) as no:
+        read(path)
+    assert_same_poses(read(path, columns=str(no.value).partition("--columns ")[2]), track)
+    del columns["stamp.nsecs"]
+    with pytest.raises(SmfevalError, match=r"whole seconds, of about 6 rows each: their fractions"):
+        read(csv(tmp_path / "a.csv", columns), columns="stamp=stamp.secs")

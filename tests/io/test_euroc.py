@@ -104,7 +104,7 @@ def test_a_clock_that_starts_at_zero_is_no_unit_mistake(tmp_path):
         (line(STAMPS[1], 1, 2, 3, 1, 0, 0, "one"), FormatError, "2: column 8 is 'one'"),
         (line(STAMPS[1], 1, "nan", 3, 1, 0, 0, 0), TrackError, "2: .*NaN"),
         (line(STAMPS[1], 1, 2, 3, 0, 0, 0, 0), TrackError, "2: the quaternion is zero"),
-        (line(STAMPS[0], 1, 2, 3, 1, 0, 0, 0), TrackError, "2: stamp .* stands already"),
+        (line(STAMPS[0], 1, 2, 4, 1, 0, 0, 0), TrackError, "2: stamp .* stands already"),
     ],
 )
 def test_a_bad_row_is_refused_with_its_line(tmp_path, row, error, sentence):

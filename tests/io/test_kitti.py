@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from smfeval.errors import FormatError, OptionError, SmfevalError, TrackError
-from smfeval.io import read, write
+from smfeval.io import files_to_read, read, write
 from smfeval.io.formats import TIMES
 from smfeval.track import GaussianTrack, Track
 
@@ -120,13 +120,6 @@ def test_the_file_with_its_own_name_comes_before_times_txt(tmp_path):
 )
 def test_the_times_file_is_named_after_the_poses(tmp_path, name, times):
     assert TIMES.beside(tmp_path / name)[0] == tmp_path / times
-
-
-def test_without_a_times_file_the_option_is_named(tmp_path):
-    path = written(tmp_path, rows(2)[0], ["0", "1"])
-    (tmp_path / "times.txt").unlink()
-    with pytest.raises(OptionError, match=r"poses\.txt: .*option times"):
-        read(path)
 
 
 def test_as_many_stamps_as_poses_are_needed(tmp_path):
@@ -257,3 +250,16 @@ def test_the_times_file_may_be_named_as_text(tmp_path):
     path = written(tmp_path, rows(2)[0], ["0", "1"])
     (tmp_path / "clock.csv").write_text("5\n6\n")
     assert read(path, times=str(tmp_path / "clock.csv")).stamp.tolist() == [5 * 10**9, 6 * 10**9]
+
+
+def test_without_times_scans_are_counted(tmp_path):
+    lines, _, _ = rows(5)
+    path = tmp_path / "poses.txt"
+    path.write_text("\n".join(lines) + "\n")
+    counted = read(path)
+    assert counted.stamp.tolist() == [i * 10**9 for i in range(5)]
+    assert any("carry no stamps" in note for note in counted.provenance.notes)
+    found = read(path, times="10Hz")
+    assert found.stamp.tolist() == [i * 10**8 for i in range(5)]
+    assert found.provenance.notes == ()
+    assert files_to_read(path, times="10Hz") == [path]

@@ -82,7 +82,22 @@ def test_equal_stamps_are_refused_with_both_rows():
     stamp = np.array([0, 10, 20, 10])
     rotation = np.tile([0, 0, 0, 1.0], (4, 1))
     with pytest.raises(TrackError, match=r"row 3: stamp 0\.000000010 stands already at row 1"):
-        Track(stamp, np.zeros((4, 3)), rotation)
+        Track(stamp, np.arange(12.0).reshape(4, 3), rotation)
+
+
+def test_one_pose_that_stands_twice_is_kept_once():
+    """As in the ground truth of TUM RGB-D; a belief that stands twice is refused."""
+    stamp = np.array([0, 10, 10, 20])
+    position = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0.0009], [2, 0, 0]])
+    rotation = np.tile([0, 0, 0, 1.0], (4, 1))
+    track = Track(stamp, position, rotation)
+    np.testing.assert_array_equal(track.position, position[[0, 1, 3]])
+    assert any("row 2: the stamp and pose of row 1 again" in n for n in track.provenance.notes)
+    assert track.provenance.dropped[0].count == 1
+    with pytest.raises(TrackError, match="stands already"):
+        Track(stamp, position * 2, rotation)
+    with pytest.raises(TrackError, match="stands already"):
+        GaussianTrack(stamp, position, rotation, np.tile(np.eye(6), (4, 1, 1)))
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("first", 1), ("last", 3)])

@@ -20,7 +20,7 @@ from smfeval.io.formats import (
     sidecar_options,
     sidecars_beside,
 )
-from smfeval.io.options import ReadOptions, WriteOptions
+from smfeval.io.options import ReadOptions, WriteOptions, parse_rate
 from smfeval.io.presets import preset_named
 from smfeval.io.source import (
     STANDARD_INPUT,
@@ -188,6 +188,7 @@ def files_to_read(source: str | Path, **options: Any) -> list[Path]:
     """The files that reading a source opens: also second ones, named or found beside it."""
     path, _ = split_source(source, limit=options.get("limit"))
     named = [options[name] for name in options if name in sidecar_options() and options[name]]
+    named = [each for each in named if parse_rate(str(each)) is None]
     return list(dict.fromkeys([path, *map(remote.local_path, named), *sidecars_beside(path)]))
 
 

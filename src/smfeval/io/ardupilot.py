@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, reason_of
 from smfeval.io.autopilot import (
     AXES_REMARK,
     DIAGONAL_REMARK,
@@ -87,10 +87,8 @@ def open_dataflash(path: Path) -> DataFlash:
     except FormatError:
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise FormatError(
-            f"{path}: the log is cut off, damaged or no DataFlash log ({reason})"
-        ) from error
+        what = f"the log is cut off, damaged or no DataFlash log ({reason_of(error)})"
+        raise FormatError(f"{path}: {what}") from error
 
 
 INDEXER = "PYMAVLINK_FAST_INDEX"

@@ -27,7 +27,8 @@ from smfeval.schema import suggest_word
 AXES = "xyz"
 PREFIXES = ("field_", "msg_", "odom_", "pose_", "transform_", "estimate_", "est_")
 TOPIC = re.compile(r"^/.*?/(?=(?:pose|transform|header)/)")  # of `/a/b/pose/position/x`
-STAMP_NAMES = {"", "t", "time", "stamp", "timestamp", "header_stamp"}  # "": `sec`, `nanosec`
+HEADER_STAMP = "header_stamp"
+STAMP_NAMES = {"", "t", "time", "stamp", "timestamp", HEADER_STAMP}  # "": `sec`, `nanosec`
 POSITION_NAMES = (
     *("{}", "p{}", "t{}", "p_{}", "t_{}", "pos_{}", "pos{}", "position_{}", "translation_{}"),
     *("p_rs_r_{}", "location_{}"),
@@ -71,7 +72,7 @@ class ColumnMeanings:
 
     `readings` are the ways in which columns may be a covariance, `degrees` those in degrees,
     `incomplete` those of a diagonal that is not whole. `nanoseconds` is the column of what is
-    beyond whole seconds, where a stamp stands in two.
+    beyond whole seconds, where a stamp stands in two; `received` are stamps beside a header's.
     """
 
     stamp: int
@@ -81,6 +82,7 @@ class ColumnMeanings:
     degrees: frozenset[int]
     nanoseconds: int | None
     incomplete: tuple[int, ...]
+    received: tuple[int, ...]
 
     @property
     def oriented(self) -> bool:
@@ -140,7 +142,7 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         if isinstance(role, str) and role not in overruled
     ]
     found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
-    found, nanoseconds = _without_nanoseconds(names, found)
+    found, received = _without_receive_time(names, found)
     pose = _pose_columns(place, names, found)
     rotation = POSE_ROLES[3:] if any(role in pose for role in POSE_ROLES[3:]) else ()
     missing = [role for role in ("stamp", *AXES, *rotation) if role not in pose]
@@ -161,8 +163,9 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         pose,
         readings,
         _degrees(place, names, pose.values(), readings),
-        nanoseconds,
+        _nanoseconds_beside(names, stamp),
         incomplete,
+        received,
     )
 
 
@@ -180,16 +183,34 @@ def _pose_columns(place: str, names: list[str], found: list[tuple[str, int]]) ->
     return pose
 
 
-def _without_nanoseconds(
+def _without_receive_time(
     names: list[str], found: list[tuple[str, int]]
-) -> tuple[list[tuple[str, int]], int | None]:
-    """Take out the column beyond whole seconds: `stamp.sec` and `stamp.nanosec` are one stamp."""
-    stamps = [column for role, column in found if role == "stamp"]
-    bases = {_normalise(names[column]).rpartition("_")[0] for column in stamps}
-    units = {_stamp_unit(names[column]): column for column in stamps}
-    if len(stamps) != 2 or len(bases) != 1 or set(units) != {"s", "ns"}:
-        return found, None
-    return [each for each in found if each[1] != units["ns"]], units["ns"]
+) -> tuple[list[tuple[str, int]], tuple[int, ...]]:
+    """Stamps of a message's header alone, where other stamps stand beside them, and the others.
+
+    Of `stamp.sec` and `stamp.nanosec` the first stands for both.
+    """
+    stamps = {column: _stamp_base(names[column]) for role, column in found if role == "stamp"}
+    beyond = {_nanoseconds_beside(names, column) for column in stamps}
+    others = {at for at, base in stamps.items() if base != HEADER_STAMP}
+    others = others if set(stamps.values()) > {HEADER_STAMP} else set()
+    kept = [each for each in found if each[1] not in beyond | others]
+    return kept, tuple(sorted(others - beyond))
+
+
+def _stamp_base(name: str) -> str:
+    """The name of a stamp without its unit."""
+    base, _, unit = _normalise(name).rpartition("_")
+    return base if unit in UNIT_WORDS else _normalise(name)
+
+
+def _nanoseconds_beside(names: list[str], stamp: int) -> int | None:
+    """The column of what is beyond the whole seconds of a stamp: `stamp.sec`, `stamp.nanosec`."""
+    if _stamp_unit(names[stamp]) != "s":
+        return None
+    base = _stamp_base(names[stamp])
+    same = [at for at, name in enumerate(names) if at != stamp and _stamp_base(name) == base]
+    return next((at for at in same if _stamp_unit(names[at]) == "ns"), None)
 
 
 def names_a_pose(names: list[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, reason_of
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
     POSE_ROLES,
@@ -161,7 +161,10 @@ def read(path: Path, options: ReadOptions) -> Track:
     if covariance is not None and not oriented and (options.convention or options.order):
         notes.append("options convention and order have no effect: they are about rotations too")
     unused = len(rows.names) - len(found.used)
-    remarks = (f"{path}: {words.count(unused, 'column')} not used",) if unused else ()
+    remarks = [f"{path}: {words.count(unused, 'column')} not used"] if unused else []
+    if found.received:
+        others = words.join(repr(rows.names[column]) for column in found.received)
+        remarks.append(f"{path}: stamps are those of the header, not {others}")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
     about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
     return track_of_arrays(
@@ -169,7 +172,9 @@ def read(path: Path, options: ReadOptions) -> Track:
         (position, rotation),
         covariance,
         options,
-        provenance=Provenance(str(path), "CSV", notes=about_rows, remarks=remarks, unread=unread),
+        provenance=Provenance(
+            str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread
+        ),
         intake=options.intake(rows.where),
         implied=None if reading is None else implied_convention(rows.names, reading),
     )
@@ -264,8 +269,7 @@ def _used_cells(
             columns=sorted(meanings.used) if certain else None,
         )
     except pl.exceptions.PolarsError as error:
-        first = str(error).splitlines()[0]
-        raise FormatError(f"{path}: the rows cannot be read ({first})") from error
+        raise FormatError(f"{path}: the rows cannot be read ({reason_of(error)})") from error
     if len(frame) != len(rows):
         raise FormatError(f"{path}: a quoted cell goes over more than one line")
     return frame

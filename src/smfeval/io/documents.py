@@ -13,7 +13,7 @@ import numpy as np
 
 from smfeval import __version__, words
 from smfeval.calibration.correction import Correction, ScanColumns, correction_from
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.source import read_json_or_yaml, read_small, read_table_text
 from smfeval.maths.stamps import NANOSECONDS
@@ -139,8 +139,7 @@ def read_telemetry_columns(path: str | Path) -> ScanColumns:
         rows = [line.split() for line in lines[1:] if not line.startswith("#")]
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
     except (pl.exceptions.PolarsError, ValueError, IndexError) as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise FormatError(f"{path}: no table of telemetry ({first})") from error
+        raise FormatError(f"{path}: no table of telemetry ({reason_of(error)})") from error
     stamp = np.rint(values[:, 0] * NANOSECONDS).astype(np.int64)
     return _scan_columns(stamp, names[1:], values[:, 1:], path)
 

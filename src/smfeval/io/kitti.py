@@ -1,14 +1,14 @@
 """KITTI poses: 12 numbers per row, the 3x4 matrix [R t] row by row; stamps in a file of their own.
 
 The times file has one stamp in seconds per row. If it is not named, `NAME.times.txt` beside
-`NAME.kitti` (what we write) or `times.txt` in the same folder (what KITTI has) is taken.
+`NAME.kitti` (what we write) or `times.txt` in the same folder (what KITTI has) is taken. Without
+one, scans are counted: at a rate (`--times 10Hz`), or one a second.
 """
 
 from pathlib import Path
 
 import numpy as np
 
-from smfeval.errors import OptionError
 from smfeval.io.atomic import (
     open_output,
     replacing_all,
@@ -19,30 +19,28 @@ from smfeval.io.atomic import (
 )
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
 from smfeval.io.formats import TIMES
-from smfeval.io.options import ReadOptions
+from smfeval.io.options import ReadOptions, parse_rate
 from smfeval.io.parsers import Layout
 from smfeval.io.source import is_gzip_name
-from smfeval.io.text_reader import read_numbers, refuse_other_count
+from smfeval.io.text_reader import NumberTable, read_numbers, refuse_other_count
 from smfeval.maths import so3
+from smfeval.maths.arrays import Ints
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import AnyTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import Fault, pose_faults, time_order, valid_rows
 
 LAYOUT = Layout({12: "a 3x4 matrix row by row"}, stamps=0)
+COUNTED = (
+    "KITTI poses carry no stamps: scans are counted, one a second; --times 10Hz or --times FILE "
+    "says when they were"
+)
 TIMES_LAYOUT = Layout({1: "a stamp in seconds"})
 
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read poses, with the stamps of the times file."""
     numbers = read_numbers(path, LAYOUT)
-    times_path = options.times or next(iter(TIMES.found_beside(path)), None)
-    if times_path is None:
-        names = " or ".join(file.name for file in TIMES.beside(path))
-        raise OptionError(
-            f"{path}: KITTI poses carry no stamps; name the file with one stamp per row "
-            f"(option times), or put it beside as {names}"
-        )
-    times = read_numbers(times_path, TIMES_LAYOUT)
-    refuse_other_count(times, numbers, "stamps")
+    stamp, times, about_times, remarks = _stamps(path, numbers, options)
     pose = numbers.columns(1, 13).reshape(-1, 3, 4)
 
     finite = np.logical_and.reduce(np.isfinite(pose[:, :, :3]), axis=(-1, -2))
@@ -58,21 +56,37 @@ def read(path: Path, options: ReadOptions) -> Track:
     kept = np.flatnonzero(good)
 
     by_time = options.intake(lambda row: times.where(int(kept[row])))
-    order, twice, notes = time_order(times.stamp[kept], by_time)
+    order, twice, notes = time_order(stamp[kept], by_time, pose[kept, :, 3])
     rows = kept[order]
     return Track(
-        times.stamp[rows],
+        stamp[rows],
         pose[rows, :, 3],
         so3.quaternion(pose[rows, :, :3]),
         provenance=Provenance(
             numbers.name,
             "KITTI",
             dropped=dropped + twice,
-            notes=(*numbers.notes, *times.notes, *(f"{times.name}: {note}" for note in notes)),
-            remarks=(f"stamps from {times_path}",),
+            notes=(*numbers.notes, *about_times, *(f"{times.name}: {note}" for note in notes)),
+            remarks=remarks,
         ),
         intake=options.intake(lambda row: numbers.where(int(rows[row]))),
     )
+
+
+def _stamps(
+    path: Path, numbers: NumberTable, options: ReadOptions
+) -> tuple[Ints, NumberTable, tuple[str, ...], tuple[str, ...]]:
+    """Stamps of the times file, or counted; the table that names their rows; notes and remarks."""
+    beside = options.times or next(iter(TIMES.found_beside(path)), None)
+    rate_hz = None if beside is None else parse_rate(str(beside))
+    if beside is None or rate_hz is not None:
+        stamp = np.rint(np.arange(len(numbers)) * (NANOSECONDS / (rate_hz or 1.0))).astype(np.int64)
+        note = f"{path}: {COUNTED}" if rate_hz is None else f"stamps count from 0, at {beside}"
+        said = ((note,), ()) if rate_hz is None else ((), (note,))
+        return stamp, numbers, *said
+    times = read_numbers(beside, TIMES_LAYOUT)
+    refuse_other_count(times, numbers, "stamps")
+    return times.stamp, times, times.notes, (f"stamps from {beside}",)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.convention import track_of_arrays
 from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
@@ -117,8 +117,7 @@ def _read_arrays(path: Path) -> dict[str, Any]:
             refuse_size(path, sum(members[key].file_size for key in KEYS if key in members))
             arrays = {key: _read_array(archive, members[key]) for key in KEYS if key in members}
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
-        first = (str(error).splitlines() or ["damaged"])[0]
-        raise FormatError(f"{path}: damaged or no npz file ({first})") from error
+        raise FormatError(f"{path}: damaged or no npz file ({reason_of(error)})") from error
     except (OSError, RuntimeError) as error:
         raise FormatError(f"{path}: cannot be read ({error})") from error
     return arrays | {"names": list(members)}

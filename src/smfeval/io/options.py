@@ -93,6 +93,12 @@ def _parse_stretch(value: object) -> str:
 STRETCH = Kind('a whole number or "all"', any_of(is_whole, is_text), _parse_stretch)
 
 
+def parse_rate(text: str) -> float | None:
+    """Scans per second of `10Hz`; None of any other text, such as the name of a file."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?Hz", text, re.I)
+    return float(found[1]) or None if found else None
+
+
 def _check_frame(key: str, name: object) -> None:
     """Raise on a name of a frame that no header could hold."""
     from smfeval.io.header import check_header_value  # noqa: PLC0415  numpy: not for --help
@@ -179,7 +185,7 @@ class ReadOptions:
     times: Path | None = option(
         None,
         TEXT,
-        "KITTI: file with the stamps",
+        "KITTI: file with the stamps, or their rate (10Hz)",
         at=(*OF_REFERENCE, *OF_FILES),
         metavar="FILE",
     )

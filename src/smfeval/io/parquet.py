@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, reason_of
 from smfeval.io.atomic import replacing
 from smfeval.io.convention import SettledConvention, settle_convention
 from smfeval.io.header import Header, parse_header
@@ -181,8 +181,7 @@ def _refusing_damage(path: Path) -> Iterator[None]:
         with _without_backtrace():
             yield
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"{path}: damaged or no Parquet file ({first})") from error
+        raise FormatError(f"{path}: damaged or no Parquet file ({reason_of(error)})") from error
 
 
 def _as_polars_takes_it(file: Path) -> Path | BytesIO:

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, reason_of
 from smfeval.io.autopilot import (
     AXES_REMARK,
     DIAGONAL_REMARK,
@@ -146,8 +146,8 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
         with redirect_stdout(io.StringIO()):
             parsed = pyulog.ULog(content, list(wanted) if wanted else None)
     except Exception as error:
-        reason = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise FormatError(f"{path}: the log is cut off, damaged or no ULog ({reason})") from error
+        what = f"the log is cut off, damaged or no ULog ({reason_of(error)})"
+        raise FormatError(f"{path}: {what}") from error
     damage = None
     if parsed.file_corruption:
         at = HEADER_BYTES  # the first place at which no message begins, by sizes and types alone

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval import words
-from smfeval.errors import FormatError, SmfevalError
+from smfeval.errors import FormatError, SmfevalError, reason_of
 from smfeval.io.atomic import replacing
 from smfeval.io.progress import report
 from smfeval.io.source import is_url, process_folder, refuse_size
@@ -216,6 +216,5 @@ def _translated(url: str) -> Iterator[None]:
         if _status(error) in GONE:
             raise FormatError(f"{shown(url)}: there is no such file") from error
         cause = error.__cause__ or error
-        reason = (str(cause).splitlines() or [""])[0].strip().replace(url, shown(url))
-        told = words.visible(reason.rstrip(".") or type(cause).__name__)
+        told = words.visible(reason_of(cause).replace(url, shown(url)))
         raise FormatError(f"{shown(url)}: cannot be read ({told})") from error

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.progress import report
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -297,8 +297,7 @@ def read_json_or_yaml(
             return YAML(typ="safe", pure=True).load(text)
         return _map_text(YAML(typ="base").load(text), scalars)
     except (YAMLError, ValueError, RecursionError) as error:
-        first = (str(error).splitlines() or [""])[0]
-        raise FormatError(f"{path}: neither JSON nor YAML ({first})") from error
+        raise FormatError(f"{path}: neither JSON nor YAML ({reason_of(error)})") from error
 
 
 def _map_text(value: Any, function: Callable[[str], Any]) -> Any:

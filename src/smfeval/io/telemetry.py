@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from smfeval import words
-from smfeval.errors import FormatError
+from smfeval.errors import FormatError, reason_of
 from smfeval.explain.telemetry import TelemetryTable
 from smfeval.io.parquet import read_table
 from smfeval.io.source import read_table_text
@@ -68,8 +68,7 @@ def _read_frame(path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_csv(content, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"{path}: no CSV table of telemetry ({first})") from error
+        raise FormatError(f"{path}: no CSV table of telemetry ({reason_of(error)})") from error
     return frame.rename({name: name.strip().lstrip("# ") for name in frame.columns})
 
 

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from smfeval.errors import OptionError, SmfevalError
+from smfeval.errors import OptionError, SmfevalError, reason_of
 from smfeval.io.atomic import remove_temporary_files
 from smfeval.studies.task import PairTask, Task, TaskOutcome, failed_outcome
 
@@ -275,7 +275,7 @@ def _client(scheduler: str) -> "Iterator[Client]":
         client = Client(scheduler, timeout=ANSWER_TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"{scheduler}: no scheduler answers there ({_first_line(error)})"
+            f"{scheduler}: no scheduler answers there ({reason_of(error)})"
         ) from error
     with client:
         try:
@@ -305,7 +305,7 @@ def _check_address(scheduler: str) -> None:
                 line.recv(1)
     except OSError as error:
         raise OptionError(
-            f"{scheduler}: no scheduler answers there ({_first_line(error)})"
+            f"{scheduler}: no scheduler answers there ({reason_of(error)})"
         ) from error
 
 
@@ -321,12 +321,6 @@ def _result(future: Any, scheduler: str) -> TaskOutcome | None:
         return None
     except Exception as error:
         raise OptionError(
-            f"{scheduler}: the cluster failed ({_first_line(error)}); what is done is kept, "
-            "run again"
+            f"{scheduler}: the cluster failed ({reason_of(error)}); what is done is kept, run again"
         ) from error
     return done
-
-
-def _first_line(error: BaseException) -> str:
-    """The first line of an error, or its kind."""
-    return (str(error).splitlines() or [""])[0] or type(error).__name__

@@ -40,7 +40,8 @@ class Track(Beliefs):
         if dropped or not is_increasing(rows["stamp"]):
             kept = np.flatnonzero(good)
             placed = replace(intake, where=lambda row: intake.where(int(kept[row])))
-            order, twice, notes = time_order(rows["stamp"][kept], placed)
+            alone = None if "covariance" in rows else rows["position"][kept]
+            order, twice, notes = time_order(rows["stamp"][kept], placed, alone)
             rows = {name: array[kept[order]] for name, array in rows.items()}
             self._record(dropped + twice, notes)
             self._renumber(kept[order], len(good))

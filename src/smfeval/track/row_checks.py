@@ -12,7 +12,7 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.stamps import seconds_text
+from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.maths.symmetric import (
     are_surely_definite,
     asymmetry,
@@ -27,6 +27,8 @@ FARTHEST_M = 1e12  # farther than Jupiter; squares of it are still far from the 
 LARGEST_VARIANCE = 1e30
 SMALLEST_VARIANCE = 1e-100  # or zero; the square of a NEES is then still a float
 UNIT_TOLERANCE = 1e-3  # text with four decimals is this far from unit length at worst
+SAME_M, FEW_TWICE = 1e-3, 0.01  # rows with one stamp that are one pose, and the most of them
+MOSTLY = 0.5  # part of the rows that come twice where stamps have lost their fractions
 SYMMETRY_TOLERANCE = 1e-6  # relative; float32 covariances differ from their transpose by 1e-7
 
 
@@ -200,14 +202,18 @@ def is_increasing(stamp: Ints) -> bool:
 
 
 def time_order(
-    stamp: Ints, intake: Intake
+    stamp: Ints, intake: Intake, position: Floats | None = None
 ) -> tuple[Ints, tuple[DroppedRows, ...], tuple[str, ...]]:
-    """Rows in order of time, each stamp once; what was left out; notes."""
+    """Rows in order of time, each stamp once; what was left out; notes.
+
+    Of the few rows that come twice with one position (n, 3), where that is given, the first is
+    kept unasked.
+    """
     if is_increasing(stamp):
         return np.arange(len(stamp)), (), ()
     backwards = int((np.diff(stamp) < 0).sum())
     note = f"stamps step back {backwards} times; the rows were sorted by time"
-    notes = (note,) if backwards else ()
+    notes: tuple[str, ...] = (note,) if backwards else ()
     order = np.argsort(stamp, kind="stable")
     again = np.diff(stamp[order]) == 0
     if not again.any():
@@ -215,11 +221,20 @@ def time_order(
 
     first = int(np.argmax(again))
     place, earlier = intake.where(int(order[first + 1])), intake.where(int(order[first]))
-    if intake.duplicates == "refuse":
+    apart = None if position is None else np.diff(position[order], axis=0)[again]
+    few = int(again.sum()) <= max(1, len(stamp) * FEW_TWICE)
+    once = few and apart is not None and bool((np.linalg.norm(apart, axis=1) <= SAME_M).all())
+    if intake.duplicates == "refuse" and once:
+        notes = (*notes, f"{place}: the stamp and pose of {earlier} again; the first was kept")
+    elif intake.duplicates == "refuse":
+        if (stamp % NANOSECONDS == 0).all() and again.mean() > MOSTLY:
+            rows = words.count(round(len(stamp) / (len(stamp) - int(again.sum()))), "row")
+            text = f"stamps are whole seconds, of about {rows} each: their fractions are missing"
+            raise TrackError(text, place=place, row=int(order[first + 1]))
         text = f"stamp {seconds_text(int(stamp[order[first]]))} stands already at {earlier}"
         raise TrackError(text, place=place, row=int(order[first + 1]), remedy="duplicates")
     keep_last = intake.duplicates == "last"
     kept = np.concatenate([~again, [True]]) if keep_last else np.concatenate([[True], ~again])
-    reason = f"stamp already seen (the {intake.duplicates} was kept)"
+    reason = f"stamp already seen (the {'last' if keep_last else 'first'} was kept)"
     dropped = DroppedRows(reason, int(again.sum()), earlier if keep_last else place)
     return order[kept], (dropped,), notes

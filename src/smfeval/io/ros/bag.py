@@ -11,7 +11,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
-from smfeval.errors import FormatError, SmfevalError
+from smfeval.errors import FormatError, SmfevalError, reason_of
 from smfeval.io.progress import report
 from smfeval.io.source import (
     METADATA_BYTES,
@@ -169,8 +169,8 @@ def translate_damage(path: Path) -> Iterator[None]:
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
     except Exception as error:
-        reason = (str(error).splitlines() or [""])[0].strip().rstrip(".") or type(error).__name__
-        raise FormatError(f"{path}: the bag is cut off, damaged or no bag ({reason})") from error
+        what = f"the bag is cut off, damaged or no bag ({reason_of(error)})"
+        raise FormatError(f"{path}: {what}") from error
 
 
 @cache
