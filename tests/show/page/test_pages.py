@@ -17,6 +17,7 @@ from smfeval.show.page import plots
 from smfeval.show.page.scores import warning_sentences
 from smfeval.show.pairs import k_pair_matrix
 from smfeval.show.score import Findings
+from smfeval.show.study.remarks import answers
 from smfeval.studies.result import Study
 from smfeval.why.one_track import examine
 from smfeval.words import printable
@@ -174,7 +175,7 @@ def test_a_pair_page_tells_frames_matches_and_alignments(comparison, pages):
 
 def test_a_study_page_tells_how_everything_was_score_page(pages):
     plan, text = study().plan, Page(pages["study"]).text
-    told = text.rpartition("Conventions and assumptions")[2]
+    told = text.rpartition("what was assumed?")[2]
     for each in plan.estimators:
         assert f"{printable(each.name)} ({each.role})" in told
     assert ", ".join(plan.options.rules) in told
@@ -186,7 +187,7 @@ def test_the_tables_of_a_study_begin_with_the_calibration(pages):
     for head in re.findall("<thead>.*?</thead>", tables):
         titles = [each for each in Page(head).texts if each in ("k", "90 % coverage", "MAE")]
         assert titles == sorted(titles, key=("k", "90 % coverage", "MAE").index)
-    runs = pages["study"][pages["study"].index("Every run</h2>") :]
+    runs = pages["study"][pages["study"].index("What is every run?") :]
     titles = Page(re.search("<thead>.*?</thead>", runs)[0]).texts
     assert titles.index("k") < titles.index("90 % coverage") < titles.index("MAE")
 
@@ -255,8 +256,14 @@ def test_two_tracks_have_no_matrix_and_their_claim_first(comparison):
     assert "Which of them disagree" not in text
 
 
+def test_a_study_answers_its_title_first(pages):
+    text = Page(pages["study"]).text
+    (best,) = answers(study())
+    assert text.index("Which estimator is best") < text.index(best[1:]) < text.index("How often")
+
+
 def test_verdicts_of_a_study_are_counted(pages):
-    found = re.search(r"<h2>How often</h2>.*?</section>", pages["study"], re.S)[0]
+    found = re.search(r"How often is each.*?</details>", pages["study"], re.S)[0]
     rows = re.findall("<tr><th.*?>(.*?)</th>(.*?)</tr>", found)[1:]
     counted = {
         name.replace("<wbr>", ""): re.findall("<td.*?>(.*?)</td>", cells) for name, cells in rows
@@ -271,7 +278,7 @@ def test_a_missing_file_is_counted_apart_from_failures_and_is_no_run():
         replace(each, failure="no file") if each.failure else each for each in whole.results
     )
     text = page.study_page(replace(whole, results=results), command=COMMAND)
-    found = re.search(r"<h2>How often</h2>.*?</section>", text, re.S)[0]
+    found = re.search(r"How often is each.*?</details>", text, re.S)[0]
     assert re.findall("<td.*?>(.*?)</td>", found.partition("wheel odometry")[2]) == ["2", "2", "1"]
     assert "no file" in found
     assert "failed" not in found

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from smfeval.compare.duels import Duel, Ranks
+from smfeval.compare.pooled import PooledK
 from smfeval.show.study.remarks import NO_RIVAL as ALONE
 from smfeval.show.study.remarks import (
     TOO_FEW,
+    answers,
     failures,
     missing_files,
     power_lines,
@@ -150,3 +152,40 @@ def test_ten_failures_are_listed_and_the_rest_is_counted():
     assert len(lines) == 11
     assert lines[1].endswith("oxford/keble_01, run 2: broken")
     assert lines[-1] == "and 1,224 more"
+
+
+def pooled(estimator, label):
+    return PooledK(estimator, label, "", None, None, None, 3, 3, 0)
+
+
+def test_the_first_answers_are_who_is_best_and_who_is_overconfident():
+    made = study()
+    best, *others = answers(made)
+    cells = [each for each in mae().cells if each.estimator != BASE and each.median is not None]
+    first = min(cells, key=lambda each: each.median.value)
+    assert best.startswith(f"best by MAE: {first.estimator} (")
+    assert others == []  # nothing is pooled
+    labels = (pooled(PLAIN, "overconfident"), pooled(BASE, "consistent"))
+    judged = replace(made, sections=(replace(section(), pooled=labels),))
+    assert answers(judged)[1] == f"consistent: {BASE}; overconfident: {PLAIN}"
+    alike = replace(section(), pooled=(labels[0], pooled(BASE, "overconfident")))
+    assert answers(replace(made, sections=(alike,)))[1] == "all 2 estimators: overconfident"
+    assert answers(replace(made, sections=())) == ()
+
+
+def test_the_best_is_told_with_who_is_not_separated_and_untested_with_the_second():
+    made, column = study(), mae()
+    names = [each.estimator for each in column.cells[:2]]
+    cells = tuple(
+        replace(each, median=replace(each.median, value=at + 1.0), shared=None, best=at < 2)
+        for at, each in enumerate(column.cells[:2])
+    )
+    tested = replace(column, cells=cells, duels=(duel(*names, 14),))
+    (text,) = answers(replace(made, sections=(replace(section(), columns=(tested,)),)))
+    assert text.endswith(f"not separated from {names[1]}")
+    beaten = replace(tested, cells=(cells[0], replace(cells[1], best=False)))
+    (text,) = answers(replace(made, sections=(replace(section(), columns=(beaten,)),)))
+    assert text.endswith("better than all others")
+    untested = replace(tested, duels=())
+    (text,) = answers(replace(made, sections=(replace(section(), columns=(untested,)),)))
+    assert text.endswith(f"then {names[1]} (2 m); too few tracks to test the difference")

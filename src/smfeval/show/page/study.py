@@ -1,4 +1,4 @@
-"""The page of `smfeval study`: how often each estimator is honest, the tables, and every run."""
+"""The page of `smfeval study`: who is best and who overconfident, the tables, and every run."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,10 +7,11 @@ from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import StudySection
-from smfeval.show.page.document import Card, document, option_rows
-from smfeval.show.report import Cell, Row, plain_cell
+from smfeval.show.page.document import Card, document, option_rows, sentence
+from smfeval.show.report import Cell, ReportSection, Row, plain_cell
 from smfeval.show.study.layout import ColumnHead, grids
-from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
+from smfeval.show.study.remarks import BEST_MEANING, answers, meaning, study_remarks, study_title
+from smfeval.show.study.terminal import HEADLINES
 from smfeval.studies.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
@@ -35,23 +36,22 @@ def study_page(study: Study, *, command: str) -> str:
         tally=_tally(study),
         meaning=meaning(study).capitalize(),
         best=BEST_MEANING if any(grid.bold for grid in tables) else "",
+        headlines=[grid.brief(HEADLINES) for grid in tables],
         grids=tables,
         study_remarks=study_remarks(shown),
         runs=_runs(study),
-        conventions=list(_conventions(study)),
-        notes=study.notes,
+        conventions=ReportSection(rows=tuple(_conventions(study)), notes=study.notes),
     )
 
 
 def _verdict(study: Study) -> Card:
-    """The verdict on most runs, in words."""
-    labels = Counter(each.verdict for each in study.results if each.verdict)
+    """Which is best and which overconfident; one label where all runs have the same."""
+    labels = {each.verdict for each in study.results if each.verdict}
     if not labels:
-        return Card("cannot tell", "No run could be scored.", (study_title(study),))
-    label, often = labels.most_common(1)[0]
-    runs = words.count(sum(labels.values()), "scored run")
-    headline = f"{words.count(often)} of {runs} {'is' if often == 1 else 'are'} {label}."
-    return Card(label, headline, (f"{study_title(study)}.",))
+        return Card("cannot tell", "No run could be scored.", (f"{study_title(study)}.",))
+    label = labels.pop() if len(labels) == 1 else "mixed verdicts"
+    first, *others = *map(sentence, answers(study)), f"{study_title(study)}."
+    return Card(label, first, tuple(others))
 
 
 def _tally(study: Study) -> dict[str, Any]:

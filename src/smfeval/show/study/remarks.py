@@ -1,7 +1,8 @@
 """What stands below a table: ranks, how many more tracks would help, notes, failures, gaps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from string import ascii_lowercase
 
 import numpy as np
@@ -56,6 +57,54 @@ def study_title(study: Study) -> str:
         *([f"{words.count(missing)} without a file"] if missing else []),
     )
     return f"{printable(plan.name)}: {', '.join(sizes)}"
+
+
+RANKED_BY = ("log", "energy", "rmse", "mae")  # the first that a study has says who is best
+
+
+def answers(study: Study) -> tuple[str, ...]:
+    """Which estimator is best, and which are overconfident: a sentence each."""
+    whole = [each for each in study.sections if not each.converged_only]
+    if not whole:
+        return ()
+    section = max(whole, key=lambda each: each.tracks)
+    columns = {column.metric: column for column in section.columns}
+    texts = []
+    for metric in RANKED_BY:
+        found = [
+            (number.value, cell)
+            for cell in (columns[metric].cells if metric in columns else ())
+            if cell.estimator in study.plan.contenders and (number := cell.shared or cell.median)
+        ]
+        if found:
+            texts.append(_best_text(columns[metric], sorted(found, key=itemgetter(0))))
+            break
+    named: dict[str, list[str]] = {}
+    for each in section.pooled:
+        named.setdefault(each.label, []).append(printable(each.estimator))
+    if len(named) == 1 and len(section.pooled) > 1:
+        ((label, names),) = named.items()
+        texts.append(f"all {len(names)} estimators: {label}")
+    elif named:
+        texts.append("; ".join(f"{label}: {words.join(named[label])}" for label in sorted(named)))
+    return tuple(texts)
+
+
+def _best_text(column: Column, ranked: Sequence[tuple[float, MetricCell]]) -> str:
+    """'best by log score: A (3.2 nat), not separated from B', the best first in `ranked`."""
+    (value, first), *others = ranked
+    size = words.quantity(value, NUMBERS[column.metric].unit)
+    best = f"best by {metric_title(column.metric)}: {printable(first.estimator)} ({size}, median)"
+    if not others:
+        return best
+    if not column.is_tested:
+        after, second = others[0]
+        size = words.quantity(after, NUMBERS[column.metric].unit)
+        then = f"then {printable(second.estimator)} ({size})"
+        return f"{best}, {then}; too few tracks to test the difference"
+    close = [printable(each.estimator) for _, each in others if each.best]
+    how = f"not separated from {words.join(close)}" if close else "better than all others"
+    return f"{best}, {how}"
 
 
 RemarkTexts = tuple[str, ...]

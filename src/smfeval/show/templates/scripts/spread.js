@@ -25,7 +25,9 @@ function spread(place, select, told) {
     Plotly.react(place, rows, layoutOf({
       dragmode: touch ? false : "zoom",
       hovermode: "closest",
-      xaxis: axis(metric.title, { type: metric.log || spansDecades(metric) ? "log" : "linear" }),
+      xaxis: axis(metric.title, metric.log || spansDecades(metric)
+        ? { type: "log", ...decades([{ value: [...metric.points.map((point) => point[2]), metric.honest] }], ["value"]) }
+        : { type: "linear" }),
       yaxis: axis("", {
         tickvals: told.names.map((_, n) => n), ticktext: told.names.map(legendName),
         range: [told.names.length - 0.5, -0.5],
