@@ -3,12 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm
 from matplotlib.patches import Ellipse
 
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options, evaluate
 from smfeval.show.figures import draw
-from smfeval.show.figures.track import magnification, principal_axes
+from smfeval.show.figures.track import error_scale, magnification, principal_axes
 from smfeval.track.beliefs import Provenance
 from support.evaluations import FAST, S, evaluated, gapped, legend_texts, line_of, plain
 
@@ -106,6 +107,14 @@ def test_the_reference_is_wide_grey_and_below_the_estimate(rng):
     np.testing.assert_allclose(line.get_xdata(), found.position.reference.position[:, 0])
     assert line.get_linewidth() > 2 * segments(axes).get_linewidth()[0]
     assert line.get_color() == "0.8"
+
+
+def test_errors_of_many_magnitudes_have_a_logarithmic_scale_of_colours(rng):
+    errors = rng.uniform(1, 2, size=1000)
+    assert not isinstance(error_scale(errors), LogNorm)
+    scale = error_scale(errors ** rng.choice([1, 10], size=1000))
+    assert isinstance(scale, LogNorm)
+    assert (error_scale(np.zeros(5)).vmin, error_scale(np.zeros(0)).vmax) == (0, 1)
 
 
 def test_one_scale_of_colours_with_unit_for_all_panels(rng):

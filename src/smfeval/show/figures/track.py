@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Ellipse
 
 from smfeval import words
@@ -107,7 +107,8 @@ def evenly_spaced_scans(track: AnyTrack) -> Ints:
 
 
 LOST = 0.5  # of the reference's extent: scans with a larger error do not widen the drawing
-SHOWN_ERRORS = 0.98  # share of the errors within the axes that the scale of colours resolves
+SHOWN_ERRORS = (0.02, 0.98)  # quantiles of the errors that the scale of colours resolves
+MAGNITUDES = 20  # between them: with more, half of a linear scale would be one colour
 
 
 def tracks_from_above(
@@ -122,8 +123,7 @@ def tracks_from_above(
     panels = [axes] if isinstance(axes, Axes) else list(axes)
     found = evaluation_list(evaluations)
     errors = np.concatenate([each.position.series["ape"] for each in found])
-    near = errors[errors <= LOST * _extent_m(found[0])]
-    norm = Normalize(0, float(np.quantile(near if near.size else errors, SHOWN_ERRORS)) or 1.0)
+    norm = error_scale(errors[errors <= LOST * _extent_m(found[0])])
     drawn = [
         _draw_track(panel, each, name, norm)
         for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
@@ -134,12 +134,19 @@ def tracks_from_above(
     (left, low), (right, high) = points.min(axis=0) - room, points.max(axis=0) + room
     for panel in panels:
         panel.set(xlim=(left, right), ylim=(low, high), aspect="equal")
-        panel.locator_params(axis="x", nbins=3 if high - low > right - left else 5)
+        panel.locator_params(axis="x", nbins=int(np.clip(5 * (right - left) / (high - low), 1, 5)))
     scale = ScalarMappable(norm, COLOUR_MAP)
     figure = panels[0].get_figure()
     assert figure is not None
-    more = "max" if errors.max() > norm.vmax else "neither"
-    figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=more)
+    below, above = errors.min() < (norm.vmin or 0), errors.max() > (norm.vmax or 0)
+    beyond = {(False, False): "neither", (True, True): "both"}.get((below, above), "max")
+    figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=beyond)
+
+
+def error_scale(errors: Floats) -> Normalize:
+    """Colours of the errors but the extreme ones; logarithmic where they differ by magnitudes."""
+    low, high = np.quantile(errors, SHOWN_ERRORS) if errors.size else (0.0, 1.0)
+    return LogNorm(low, high) if high > MAGNITUDES * low > 0 else Normalize(0, float(high) or 1.0)
 
 
 def _extent_m(evaluation: Evaluation) -> float:
