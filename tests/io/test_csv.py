@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from smfeval import evaluate, examine
 from smfeval.errors import FormatError, OptionError, SmfevalError
@@ -572,3 +573,58 @@ def test_seconds_that_are_named_bring_their_nanoseconds(tmp_path, rng):
     del columns["stamp.nsecs"]
     with pytest.raises(SmfevalError, match=r"whole seconds, of about 6 rows each: their fractions"):
         read(csv(tmp_path / "a.csv", columns), columns="stamp=stamp.secs")
+
+
+@pytest.mark.parametrize("degrees", [False, True])
+def test_roll_pitch_and_yaw_are_a_rotation(degrees, tmp_path, rng):
+    track = poses(N, rng)
+    angles = Rotation.from_quat(track.rotation).as_euler("xyz", degrees=degrees)
+    columns = dict(list(pose_columns(track).items())[:4])
+    ending = "_deg" if degrees else ""
+    columns |= {f"{name}{ending}": angles[:, i].tolist() for i, name in enumerate(AXES[3:])}
+    path = csv(tmp_path / "a.csv", columns)
+    found = read(path)
+    same = np.abs(np.sum(found.rotation * track.rotation, axis=1))
+    np.testing.assert_allclose(same, 1, atol=1e-9)
+    if degrees:
+        path.write_text(path.read_text().replace("_deg", ""))
+        with pytest.raises(FormatError, match="if it is in degrees, its name must end in _deg"):
+            read(path)
+
+
+@pytest.mark.parametrize("yaw", ["yaw", "theta"])
+@pytest.mark.parametrize("how", ["std", "cov", "P"])
+def test_poses_in_a_plane(yaw, how, tmp_path, rng):
+    n = 8
+    angle, root = rng.normal(size=n), 0.1 * rng.normal(size=(n, 3, 3))
+    covariance = root @ root.swapaxes(1, 2)
+    columns = {"t": range(n), "x": range(n), "y": [1.5] * n, yaw: angle.tolist()}
+    if how == "std":
+        covariance *= np.eye(3)
+        sigma = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+        columns |= {f"{axis}_std": sigma[:, i].tolist() for i, axis in enumerate(("x", "y", "yaw"))}
+    else:
+        name = {"cov": "cov_{0}", "P": "P{1}{2}"}[how]
+        columns |= {
+            name.format(3 * i + j, i, j): covariance[:, i, j].tolist()
+            for i in range(3)
+            for j in range(3)
+        }
+    found = read(csv(tmp_path / "a.csv", columns), convention="ros")
+    np.testing.assert_array_equal(found.position[:, 2], 0)
+    np.testing.assert_allclose(found.rotation[:, 2], np.sin(angle / 2))
+    back = from_right(
+        found.covariance,
+        (found.position, found.rotation),
+        CONVENTIONS["ros"],
+        "translation-first",
+    )
+    rows = [0, 1, 5]
+    np.testing.assert_allclose(back[:, rows][:, :, rows], covariance, atol=1e-12)
+    assert np.abs(back).sum() == pytest.approx(np.abs(covariance).sum())
+    assert any("poses in a plane" in note for note in found.provenance.notes)
+
+
+def test_yaw_alone_is_no_rotation_in_space(tmp_path, rng):
+    columns = dict(list(pose_columns(poses(N, rng)).items())[:4]) | {"yaw": [0.5] * N}
+    assert not read(csv(tmp_path / "a.csv", columns)).about.oriented

@@ -6,7 +6,6 @@ guessing between them could be wrong in silence. Names of uncertainty: `io.covar
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from smfeval import words
@@ -36,7 +35,10 @@ POSITION_NAMES = (
 ROTATION_NAMES = (
     *("q{}", "q_{}", "q_rs_{}", "quat_{}", "quaternion_{}", "orientation_{}", "rotation_{}"),
 )
+ANGLES = ("roll", "pitch", "yaw")  # R = Rz(yaw) Ry(pitch) Rx(roll)
 POSE_NAMES = {
+    **dict.fromkeys(("yaw", "theta"), "yaw"),
+    **{angle: angle for angle in ANGLES[:2]},
     **{name.format(axis): axis for name in POSITION_NAMES for axis in AXES},
     **{name.format(axis): f"q{axis}" for name in ROTATION_NAMES for axis in (*AXES, "w")},
 }
@@ -49,8 +51,10 @@ UNIT_WORDS = {
 }
 METRE_UNITS = {"m", "m^2", "m2", "rad", "rad^2", "rad2", "-", "1", ""}
 DEGREES = {"deg", "degree", "degrees", "deg^2", "deg2", "°", "°^2", "°2"}
+QUATERNION = ("qx", "qy", "qz", "qw")
 SIGMA_AXES = ("x", "y", "z", "rx", "ry", "rz")
-POSE_ROLES = ("x", "y", "z", "qx", "qy", "qz", "qw")
+POSE_ROLES = (*AXES, *QUATERNION)
+NAMED_ROLES = (*POSE_ROLES, *ANGLES)
 ROLE_PARTS = {
     **{f"sigma_{axis}": NamedEntry("sigma", entry=(i, i)) for i, axis in enumerate(SIGMA_AXES)},
     **{
@@ -60,7 +64,7 @@ ROLE_PARTS = {
     },
 }
 COLUMN_ROLES = (
-    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *POSE_ROLES, *COUNTS, *ROLE_PARTS),
+    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *NAMED_ROLES, *COUNTS, *ROLE_PARTS),
 )
 MOST_COUNTED = 36  # entries of a covariance
 HOW = "write them as stamp=t,x=px,y=py, or all names of a file without any: stamp,x,y,z"
@@ -85,9 +89,9 @@ class ColumnMeanings:
     received: tuple[int, ...]
 
     @property
-    def oriented(self) -> bool:
-        """Whether there is a quaternion."""
-        return "qw" in self.pose
+    def rotation(self) -> list[str]:
+        """What the rotation stands in: a quaternion, angles, or nothing."""
+        return [role for role in (*QUATERNION, *ANGLES) if role in self.pose]
 
     @property
     def used(self) -> set[int]:
@@ -133,7 +137,7 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     """What the columns hold; raises where that is ambiguous or not enough for poses."""
     roles = roles_of(names)
     of_pose = {
-        role: name for role, name in said.items() if role in POSE_ROLES or role.startswith("stamp")
+        role: name for role, name in said.items() if role in NAMED_ROLES or role.startswith("stamp")
     }
     overruled = {"stamp" if role.startswith("stamp_") else role for role in said}
     found = [
@@ -144,8 +148,12 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
     found, received = _without_receive_time(names, found)
     pose = _pose_columns(place, names, found)
-    rotation = POSE_ROLES[3:] if any(role in pose for role in POSE_ROLES[3:]) else ()
-    missing = [role for role in ("stamp", *AXES, *rotation) if role not in pose]
+    rotation = QUATERNION if any(role in pose for role in QUATERNION) else ()
+    whole = set(ANGLES) if "z" in pose else {"yaw"}  # yaw alone says nothing of a body in space
+    if rotation or set(pose) & set(ANGLES) != whole:
+        pose = {role: column for role, column in pose.items() if role not in ANGLES}
+    axes = AXES if "z" in pose or "yaw" not in pose else AXES[:2]  # planar
+    missing = [role for role in ("stamp", *axes, *rotation) if role not in pose]
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
         raise FormatError(
@@ -154,15 +162,14 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
 
     stamp = pose.pop("stamp")
     by_user = next((role[6:] for role in said if role.startswith("stamp_")), None)
-    readings, incomplete = _covariance(
-        place, names, roles, {role: name for role, name in said.items() if role not in of_pose}
-    )
+    of_covariance = {role: name for role, name in said.items() if role not in of_pose}
+    readings, incomplete = _covariance(place, names, roles, of_covariance, planar="z" not in pose)
     return ColumnMeanings(
         stamp,
         by_user or _stamp_unit(names[stamp]),
         pose,
         readings,
-        _degrees(place, names, pose.values(), readings),
+        _degrees(place, names, pose, readings),
         _nanoseconds_beside(names, stamp),
         incomplete,
         received,
@@ -215,7 +222,8 @@ def _nanoseconds_beside(names: list[str], stamp: int) -> int | None:
 
 def names_a_pose(names: list[str]) -> bool:
     """Whether the names of columns have a stamp and a position among them."""
-    return {"stamp", *AXES} <= {role for role in roles_of(names) if isinstance(role, str)}
+    roles = {role for role in roles_of(names) if isinstance(role, str)}
+    return {"stamp", *AXES} <= roles or {"stamp", "x", "y", "yaw"} <= roles
 
 
 def names_a_covariance(names: list[str]) -> bool:
@@ -258,7 +266,8 @@ def roles_of(names: list[str]) -> list[Role]:
         if (key and key in STAMP_NAMES) or (base in STAMP_NAMES and unit in UNIT_WORDS):
             roles.append("stamp")
         else:
-            roles.append(POSE_NAMES.get(key) or part_named(key))
+            angle = POSE_NAMES.get(key.removesuffix("_deg").removesuffix("_rad"))
+            roles.append(POSE_NAMES.get(key) or (angle if angle in ANGLES else part_named(key)))
     return roles
 
 
@@ -275,9 +284,12 @@ def column_named(place: str, names: list[str], name: str) -> int:
 
 
 def _covariance(
-    place: str, names: list[str], roles: list[Role], said: dict[str, str]
+    place: str, names: list[str], roles: list[Role], said: dict[str, str], *, planar: bool
 ) -> tuple[tuple[Reading, ...], tuple[int, ...]]:
-    """The ways to read a covariance, as the user or the names say, and columns of it left out."""
+    """The ways to read a covariance, as the user or the names say, and columns of it left out.
+
+    In the plane, the third row of a matrix whose columns have numbers is that of yaw.
+    """
     whole = next((role for role in said if role in COUNTS), None)
     if whole is not None:
         first, dots, last = said[whole].partition("..")
@@ -289,11 +301,13 @@ def _covariance(
                 f"columns {whole}={said[whole]}: it names {COUNTS[whole]} columns side by side, "
                 f"and nothing else names the covariance; {max(end + 1 - start, 0)} are named"
             )
-        return readings, ()
+        return tuple(map(Reading.in_plane, readings)) if planar else readings, ()
     parts = {column: role for column, role in enumerate(roles) if isinstance(role, NamedEntry)}
     if said:
         parts = {column_named(place, names, name): ROLE_PARTS[role] for role, name in said.items()}
     readings = readings_of(place, names, parts)
+    if planar and all(parts[at].number for each in readings for at in each.entries.values()):
+        readings = tuple(map(Reading.in_plane, readings))
     if len(readings) != 1:
         return readings, ()
     reading, incomplete = complete(place, readings[0])
@@ -301,13 +315,14 @@ def _covariance(
 
 
 def _degrees(
-    place: str, names: list[str], pose: Iterable[int], readings: tuple[Reading, ...]
+    place: str, names: list[str], pose: dict[str, int], readings: tuple[Reading, ...]
 ) -> frozenset[int]:
     """Columns of rotations in degrees; other units than these, metres and radians are refused."""
     entries = [each for reading in readings for each in reading.entries.items()]
     turned = {column for (i, j), column in entries if min(i, j) >= 3}
+    turned |= {column for role, column in pose.items() if role in ANGLES}
     degrees = frozenset(column for column in turned if _unit(names[column]) in DEGREES)
-    for column in (*pose, *(column for _, column in entries)):
+    for column in (*pose.values(), *(column for _, column in entries)):
         if column not in degrees and _unit(names[column]) not in METRE_UNITS:
             raise FormatError(
                 f"{place}: column {names[column]!r} is not in metres or radians, which are read"

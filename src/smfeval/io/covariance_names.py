@@ -93,6 +93,18 @@ class Reading:
         """3: of the position alone; 6: of the pose."""
         return 3 if all(max(entry) < 3 for entry in self.entries) else 6
 
+    def in_plane(self) -> "Reading":
+        """The same with yaw in the third row, where it has no more than three."""
+        if self.size > 3:
+            return self
+        return Reading(
+            self.role,
+            {
+                (5 if i == 2 else i, 5 if j == 2 else j): column
+                for (i, j), column in self.entries.items()
+            },
+        )
+
     def matrices(self, values: "Floats") -> "Floats":
         """Symmetric matrices of the columns, in their order. (n, columns) -> (n, d, d)."""
         import numpy as np  # noqa: PLC0415  names are known without it, for --help
@@ -199,9 +211,11 @@ def complete(place: str, reading: Reading) -> tuple[Reading, tuple[int, ...]]:
     A diagonal whose rotation is not whole is of the position alone; other holes are refused.
     """
     both = set(reading.entries) | {(j, i) for i, j in reading.entries}
+    rows = {i for entry in both for i in entry}
     diagonal = {(i, i) for i in range(reading.size)}
     whole = {(i, j) for i in range(reading.size) for j in range(reading.size)}
-    if both in (diagonal, whole, BLOCKS):
+    planar = [{(i, j) for i in rows for j in rows}, {(i, i) for i in rows}]
+    if both in (diagonal, whole, BLOCKS) or (rows in ({0, 1}, {0, 1, 5}) and both in planar):
         return reading, ()
     position = {entry: at for entry, at in reading.entries.items() if max(entry) < 3}
     if both <= diagonal and len(position) == 3:

@@ -17,7 +17,9 @@ from smfeval import words
 from smfeval.errors import FormatError, reason_of
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
+    ANGLES,
     POSE_ROLES,
+    QUATERNION,
     STAMP_UNITS,
     ColumnMeanings,
     column_meanings,
@@ -38,6 +40,7 @@ from smfeval.io.parsers import (
 from smfeval.io.source import BOM, open_input
 from smfeval.io.text_reader import NUMBER
 from smfeval.io.unread_columns import unread_columns
+from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import pack_lower
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 
 NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
 SAMPLED_ROWS = 2000  # that show what unknown columns hold
+LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted in degrees
 FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
 NO_NAMES = "there is no row of names before the numbers; list them: --columns stamp,x,y,z,..."
 LISTED_BESIDE = "it has a row of names; say what they hold: --columns stamp=NAME,x=NAME,..."
@@ -84,6 +88,25 @@ class CsvRows:
                 self._refuse(column, row, text[row])
             found.append(values.to_numpy())
         return np.stack(found, axis=1)
+
+    def rotations(self) -> Floats:
+        """Quaternions x y z w, of columns of theirs or of roll, pitch and yaw. (n, 4)."""
+        roles = self.meanings.rotation
+        columns = [self.meanings.pose[role] for role in roles]
+        numbers = self.numbers(columns)
+        if roles == list(QUATERNION):
+            return numbers
+        unit = [np.radians(1.0) if at in self.meanings.degrees else 1.0 for at in columns]
+        angle = np.abs(numbers * unit).max()
+        if angle > LARGEST_ANGLE:
+            raise FormatError(
+                f"{self.path}: column {self.names[columns[-1]]!r} reaches {words.number(angle)} "
+                "rad: if it is in degrees, its name must end in _deg"
+            )
+        turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
+        for role, values in zip(roles, (numbers * unit).T, strict=True):
+            turn = so3.compose(so3.exp(np.outer(values, np.eye(3)[ANGLES.index(role)])), turn)
+        return turn
 
     def unused_numbers(self) -> dict[int, Floats]:
         """The columns that mean nothing known, or fit no covariance, and hold numbers alone."""
@@ -152,12 +175,15 @@ def read(path: Path, options: ReadOptions) -> Track:
     """Read the poses, and the covariances if columns of them are known."""
     rows = _read_rows(path, options)
     found = rows.meanings
-    stamp, position = rows.stamps(), rows.numbers([found.pose[axis] for axis in "xyz"])
+    stamp, position = rows.stamps(), rows.numbers([found.pose[a] for a in "xyz" if a in found.pose])
     reading, covariance, notes = _choose_covariance(rows)
-    oriented = found.oriented and (covariance is None or covariance.shape[-1] == 6)
-    rotation = rows.numbers([found.pose[role] for role in POSE_ROLES[3:]]) if oriented else None
+    oriented = bool(found.rotation) and (covariance is None or covariance.shape[-1] == 6)
+    rotation = rows.rotations() if oriented else None
+    if "z" not in found.pose:
+        position = np.pad(position, ((0, 0), (0, 1)))
+        notes.append("there is no z: poses in a plane, z = 0")
 
-    notes += [] if oriented or not found.oriented else [UNCERTAIN_NOTE]
+    notes += [] if oriented or not found.rotation else [UNCERTAIN_NOTE]
     if covariance is not None and not oriented and (options.convention or options.order):
         notes.append("options convention and order have no effect: they are about rotations too")
     unused = len(rows.names) - len(found.used)
