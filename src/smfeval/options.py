@@ -285,7 +285,7 @@ class Options:
     exact: tuple[str, ...] = option(  # what the verdict takes as given; else any value is granted
         (),
         RULES,
-        "known exactly, so that no verdict may blame it: body (the extrinsic), clock",
+        "known exactly, and not refined for the verdict: body (the extrinsic), clock",
         at=EVERYWHERE,
         group=REFERENCE,
         metavar="body,clock",
@@ -331,7 +331,7 @@ class Options:
     def given_offset_s(self) -> float:
         """The offset as a number; raises while it is yet to be found."""
         if isinstance(self.offset_s, str):
-            raise OptionError("a clock offset is found by scoring one estimate against a reference")
+            raise OptionError("a time offset is found by scoring one estimate against a reference")
         return self.offset_s
 
     @property

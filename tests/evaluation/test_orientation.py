@@ -145,7 +145,7 @@ def test_a_planar_belief_is_scored_on_what_it_claims(rng):
     assert found["k_rotation"].value == pytest.approx(1, abs=0.1)
     assert found["k_pose"].value == pytest.approx(1, abs=0.1)
     text = " ".join(found.notes)
-    assert "rotation is scored on yaw, not on roll and pitch (nothing is claimed)" in text
+    assert "rotation is scored on yaw, not on roll and pitch (nothing is reported)" in text
     assert "pose is scored on x, y and yaw, not on" in text
 
 
@@ -172,7 +172,7 @@ def test_positions_alone_are_said_to_be_so(truth, honest):
     covariance[:, :3, :3] = honest.covariance[:, :3, :3]
     found = evaluate(honest.with_arrays({"covariance": covariance}), truth, options=FIXED)
     assert found.rotation is found.pose is None
-    assert "position only: the estimate claims no uncertainty of rotation" in found.notes
+    assert "position only: the estimate reports no uncertainty of rotation" in found.notes
     covariance[:, 3:, 3:] = 1.2**2 * np.eye(3)  # claimed, and refused
     found = evaluate(honest.with_arrays({"covariance": covariance}), truth, options=FIXED)
     assert found.rotation is found.pose is None

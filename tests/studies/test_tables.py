@@ -263,8 +263,9 @@ def test_opposed_errors_are_counted_over_tracks(rng):
     assert (counted.holds, counted.refuted, counted.tested, counted.tracks) == (3, 1, 4, 5)
     assert counted.opposed == (("a2", 1.1), ("a3", 1.3))
     assert counted.sentence == (
-        "good | bad: not opposed beyond chance on 3 of 4 tracks; they wander on 1 track, "
-        "which tells nothing; opposed in no direction at all on 3 of 5 tracks; "
+        "good | bad: the symmetric cross-covariance is positive semidefinite on 3 of 5 tracks; "
+        "negative beyond chance on 1 of 4 tested tracks; "
+        "not tested on 1 track, autocorrelated over the whole track; "
         "k_pair could be 1.3 times too large at most"
     )
     assert [column.metric for column in section.columns] == [

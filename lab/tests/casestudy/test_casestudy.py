@@ -155,7 +155,7 @@ def test_sensitivity_has_k_under_other_choices(study):
     assert found["time offset +50 ms"] != one.k
     shown = replace(study, sensitivity=(one,))
     assert "7. Sensitivity" in text(shown)
-    assert "another clock changes k by a factor of" in "\n".join(sentences(shown))
+    assert "another time offset changes k by a factor of" in "\n".join(sentences(shown))
     assert document(shown)["sensitivity"][0]["alternatives"][0].keys() == {
         *("name", "k", "verdict", "failure")
     }

@@ -124,7 +124,7 @@ def test_a_filter_without_covariance_and_telemetry_is_shown_as_one():
     done = text.FinishedRun("plain", (), recording, Run(recording.reference, None, 0.5), ())
     shown = text.run_text(done, verbose=True)
     assert "none: the filter reports no covariance" in shown
-    assert "not told" in shown
+    assert "not known" in shown
     assert text.run_document(done)["sigma_m"] is None
 
 

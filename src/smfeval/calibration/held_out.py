@@ -280,7 +280,7 @@ def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
 
 
 def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
-    """Interval in which k of a new track lies if log k scatters normally over tracks."""
+    """Interval in which k of a new track is if log k scatters normally over tracks."""
     every = np.log([part.sample.k for part in parts]).tolist()
     logs = np.array(by_recording(every, [part.recording for part in parts]))
     count = len(logs)

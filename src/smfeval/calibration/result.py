@@ -92,7 +92,7 @@ class Calibration(Result):
     k, robust_k
         Mean over tracks of mean NEES / d; median over tracks of median NEES / median chi-squared.
     predicted
-        Interval in which k of a new track lies, if tracks are alike.
+        Interval in which k of a new track is, if tracks are alike.
     held_out
         Every test track; without test tracks every training track, left out in turn.
     gain

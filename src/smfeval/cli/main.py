@@ -59,7 +59,7 @@ REMEDIES = {
     "origin": "--origin LAT,LON,HEIGHT says where its zero is",
     "duplicates": "--duplicates first or last keeps one of them",
     "offset": "--offset adds it to the stamps of the first",
-    "tolerance": "--offset auto looks for the clock, --tolerance lets stamps be further apart",
+    "tolerance": "--offset auto finds the time offset, --tolerance lets stamps be further apart",
 }
 
 

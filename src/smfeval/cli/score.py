@@ -79,7 +79,7 @@ def _run_without_reference(chosen: argparse.Namespace) -> int:
 def _refuse_contradictions(chosen: argparse.Namespace) -> None:
     """Raise on flags that do not go together."""
     if chosen.common and chosen.offset == "auto":
-        raise OptionError("--common needs one clock for all: give --offset a time, not auto")
+        raise OptionError("--common needs one time offset for all: give --offset a time, not auto")
     if chosen.common and chosen.association == "gp":
         raise OptionError("--common needs nearest poses, not gp: common scans are common poses")
     if chosen.telemetry is not None and chosen.calibration is None:

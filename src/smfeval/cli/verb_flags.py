@@ -59,7 +59,7 @@ SCORE_OUTPUTS = (*DRAWN, "document", "table", "scans", "rerun", "mcap", "evo", "
 
 FLAGS: dict[str, VerbFlags] = {
     "score": verb_flags(
-        "Is the uncertainty that an estimate reports honest?",
+        "Does the reported uncertainty of an estimate match its errors?",
         ("est.square --ref truth.tum", "a.square b.square --ref truth.tum --save report.html"),
         flag("estimates", "EST", "one or more estimates, or bag.mcap:/topic", nargs="+"),
         flag("--ref", "REF", "the reference; without it, as check (of one) or pair"),
@@ -96,7 +96,7 @@ FLAGS: dict[str, VerbFlags] = {
             "pose of a common body in the body of a track, or of all tracks (may repeat)",
         ),
         *option_flags(options_at(Options, "pair")),
-        "reference, to check that the errors are not opposed",
+        "reference, to check how the errors are correlated",
         flag("--ref", "REF", "the reference"),
         *_reference_options("pair"),
         *save_flags(*DRAWN, "document", "table"),
@@ -116,7 +116,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--scheduler", "tcp://HOST:PORT", "a Dask cluster that does the work"),
         switch(
             "--sensitivity",
-            "score every run again under other gauges, clocks and the other kind of reference",
+            "score every run again under other alignments, time offsets and the other association",
         ),
         switch("--fresh", "do again what is known from an earlier run"),
         choice(
@@ -137,7 +137,7 @@ FLAGS: dict[str, VerbFlags] = {
         file(
             "--diff",
             ("OLD", "NEW"),
-            "what moved between the output folders of two studies, significantly or not",
+            "what changed between the output folders of two studies, significantly or not",
             nargs=2,
         ),
         "drafting a plan",
@@ -245,7 +245,7 @@ FLAGS: dict[str, VerbFlags] = {
         *OUTPUT,
     ),
     "nis": verb_flags(
-        "Are a filter's innovations what it claims? No reference is needed.",
+        "Do a filter's innovations match their reported covariance? No reference is needed.",
         ("innovations.csv", "innovations.parquet --gate gps=11.34 --fail-if 'refuted>0'"),
         flag("file", "FILE", "table of innovations: CSV, .parquet, JSON lines; or a PX4 log"),
         repeated(
@@ -256,7 +256,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag(
             "--false-alarms",
             "SHARE",
-            "of honest filters that are refuted at most (default: 0.05)",
+            "of consistent filters that are refuted at most (default: 0.05)",
             type=float,
         ),
         *save_flags("page", "document"),

@@ -245,7 +245,7 @@ class BeliefWatcher:
         claims = [isinstance(each, GaussianTrack) for each in (first, second)]
         lacking = [each for each, has in zip((first, second), claims, strict=True) if not has]
         if lacking and (self.mode == "pair" or not claims[0]):
-            raise FormatError(f"{lacking[0].provenance.name}: no covariance, so nothing is claimed")
+            raise FormatError(f"{lacking[0].provenance.name}: no covariance is reported")
         if self.watch.matched or self.watch.start is not None:
             return
         silent = ("fixed", None) if self.mode == "reference" else ("fixed",)
@@ -322,7 +322,7 @@ class InnovationWatcher:
     detectors: dict[str, EDetector] = field(default_factory=dict)
     rejected: int = 0
     last_stamp: int | None = None
-    convicted: str | None = None  # the sensor that raised the alarm
+    alarmed: str | None = None  # the sensor that raised the alarm
 
     mode = "nis"
 
@@ -350,7 +350,7 @@ class InnovationWatcher:
                 row = used[detector.alarm - before - 1]
                 alarms.append((int(rows.row[row]), name, int(table.stamp[row])))
         if alarms:
-            _, self.convicted, self.last_stamp = min(alarms)
+            _, self.alarmed, self.last_stamp = min(alarms)
         return self.stream.lines.offset > at
 
     def finish(self) -> None:
@@ -364,12 +364,12 @@ class InnovationWatcher:
     @property
     def alarm(self) -> bool:
         """Whether the alarm was raised."""
-        return self.convicted is not None
+        return self.alarmed is not None
 
     def status(self) -> dict[str, Any]:
         """Numbers of an event; those of the sensor with the most evidence for its limit."""
         names = sorted(self.detectors)
-        worst = self.convicted or max(
+        worst = self.alarmed or max(
             names, key=lambda name: self.detectors[name].evidence / self.detectors[name].limit,
             default=None,
         )  # fmt: skip
@@ -384,7 +384,7 @@ class InnovationWatcher:
             "scans": sum(
                 each.measurements
                 for name, each in self.detectors.items()
-                if self.convicted in (None, name)
+                if self.alarmed in (None, name)
             ),
             "stamp_ns": self.last_stamp,
             "evidence": 0.0 if top is None else top.evidence,
@@ -405,7 +405,7 @@ class InnovationWatcher:
             "detectors": {name: _finite(asdict(each)) for name, each in self.detectors.items()},
             "rejected": self.rejected,
             "last_stamp": self.last_stamp,
-            "convicted": self.convicted,
+            "alarmed": self.alarmed,
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -419,7 +419,7 @@ class InnovationWatcher:
             name: EDetector(**{key: _thawed(value) for key, value in said.items()})
             for name, said in state["detectors"].items()
         }
-        for name in ("rejected", "last_stamp", "convicted"):
+        for name in ("rejected", "last_stamp", "alarmed"):
             setattr(self, name, state[name])
 
 

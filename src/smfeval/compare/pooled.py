@@ -76,7 +76,7 @@ class PooledK:
     k
         exp(mu) with its interval; `reason` says why there is none.
     predicted
-        Interval in which k of a new track lies.
+        Interval in which k of a new track is.
     between
         tau, the standard deviation of log k between tracks.
     tracks

@@ -113,7 +113,7 @@ class NumberRow:
         """What to compare the value with, for a belief in so many dimensions."""
         if_consistent = "if consistent" if gaussian else "if Gaussian and consistent"
         honest = "" if self.honest is None else f"{self.honest(dimension):.3g}"
-        return self.compare.format(honest=honest, if_consistent=if_consistent)
+        return self.compare.format(value=honest, if_consistent=if_consistent)
 
     @property
     def heading(self) -> str:
@@ -273,7 +273,7 @@ _CALIBRATION = (
         lambda sample: None if sample.residuals.covariance is None else sample.medians["nees"],
         "NEES",
         honest=median_chi_squared,
-        compare="{honest} {if_consistent}",
+        compare="{value} {if_consistent}",
         metric=True,
         decades=True,
     ),
@@ -285,7 +285,7 @@ _CALIBRATION = (
         compute_nees_mean,
         "NEES",
         honest=float,
-        compare="{honest} {if_consistent}; a few scans can dominate it",
+        compare="{value} {if_consistent}; a few scans can dominate it",
     ),
     NumberRow(
         "k",

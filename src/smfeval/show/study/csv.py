@@ -30,7 +30,7 @@ COLUMNS = (
     "shared_high",
     "shared_tracks",
     "verdict",  # of a pooled k
-    "predicted_low",  # where k of a new track lies
+    "predicted_low",  # where k of a new track is
     "predicted_high",
     "tracks_of_table",
     "diverged",
