@@ -17,6 +17,7 @@ from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.maths import so3
 from support.bags import Bag
 from support.commands import refused, run
+from support.logs import ulog
 
 WIDTH = 100  # columns of a report
 SCANS = 600
@@ -52,7 +53,9 @@ def path(tmp_path, monkeypatch, capsys):
 
 
 def narrow(text):
-    return max(map(len, text.splitlines())) <= WIDTH
+    """Whether lines are short; a doubt is shown with its remedies, whole."""
+    lines = [line for line in text.splitlines() if not line.startswith("  doubt")]
+    return max(map(len, lines)) <= WIDTH
 
 
 def next_commands(text):
@@ -235,3 +238,136 @@ class TestArraysToVerdict:
         )  # fmt: skip
         assert alone.rotation is None
         assert alone["k"].value == pytest.approx(whole["k"].value, rel=1e-9)
+
+
+class TestULogToVerdict:
+    COMMANDS = 2
+
+    def test_check_names_the_truth_of_a_simulated_flight(self, path):
+        pytest.importorskip("pyulog")
+        truth = np.column_stack([np.linspace(0, 90, 600), np.zeros((600, 2))])
+        write_flight(Path("flight.ulg"), truth, np.random.default_rng(2))
+        (examined,) = path("smfeval check flight.ulg", commands=self.COMMANDS - 1)
+        (score,) = next_commands(examined)
+        assert score == "smfeval score flight.ulg --ref flight.ulg:/groundtruth"
+        (report,) = path(score, commands=self.COMMANDS - 1)
+        assert report.startswith("CONSISTENT  the reported sigma fits within a factor ")
+        assert narrow(report)
+
+    @pytest.mark.parametrize(
+        ("log", "reference"),
+        [("sample_logging_tagged_and_default_params.ulg", ":/groundtruth"),
+         ("sample_log_small.ulg", "REF")],
+    )  # fmt: skip
+    def test_real_logs_say_what_to_type(self, path, shared_data, log, reference):
+        pytest.importorskip("pyulog")
+        source = shared_data / "px4" / log
+        (examined,) = path(f"smfeval check {source}", commands=self.COMMANDS - 1)
+        (score,) = next_commands(examined)
+        assert score.endswith(reference)
+        if reference != "REF":
+            (report,) = path(score, commands=self.COMMANDS - 1)
+            assert narrow(report)
+
+
+def write_flight(file, position, rng):
+    """A log of EKF2 with the truth of the simulation, north-east-down; sigmas as reported."""
+    n = len(position)
+    sigma = np.array([0.05, 0.05, 0.08])
+    time_us = 2_000_000 + 100_000 * np.arange(n)
+    times = {"timestamp": time_us, "timestamp_sample": time_us}
+    states, variance = np.zeros((n, 24)), np.full((n, 23), 1e-3)
+    states[:, 0] = 1
+    states[:, 7:10] = position + sigma * rng.normal(size=(n, 3))
+    variance[:, 6:9] = sigma**2 * (1 + 0.1 * np.sin(np.arange(n) / 30))[:, None]
+    attitude = np.tile([1.0, 0, 0, 0], (n, 1))
+    topics = {
+        ("estimator_states", 0): times
+        | {"states": states, "n_states": np.full(n, 24), "covariances": variance},
+        ("vehicle_local_position_groundtruth", 0): {
+            "timestamp": time_us, **dict(zip("xyz", position.T, strict=True))
+        },
+        ("vehicle_attitude_groundtruth", 0): {"timestamp": time_us, "q": attitude},
+    }  # fmt: skip
+    return ulog(file, topics)
+
+
+class TestFolderToPaperTable:
+    COMMANDS = 1
+    TRACKS, PART = 7, 150
+
+    def lay_out(self, place):
+        """Estimates and references of some tracks, each where `place(track, name)` says."""
+        truth, _ = simulate_walk(rng=np.random.default_rng(8))
+        for number in range(self.TRACKS):
+            part = slice(self.PART * number, self.PART * (number + 1))
+            rng = np.random.default_rng(number)
+            beliefs = {name: honest_estimate(truth, rng=rng)[part] for name in ("lio", "vio")}
+            for name, track in {"reference": truth[part], **beliefs}.items():
+                file = Path(place(f"walk_{number}", name))
+                file.parent.mkdir(parents=True, exist_ok=True)
+                factor = {"lio": 1, "vio": 16}.get(name)
+                write_tum(file, track, track.covariance / factor if factor else None)
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            lambda track, name: f"runs/{track}/{name}.txt",
+            lambda track, name: f"runs/{'truth' if name == 'reference' else name}/{track}.tum",
+        ],
+    )
+    def test_a_folder_becomes_tables_in_one_command(self, path, place):
+        self.lay_out(place)
+        line = "smfeval study runs --save paper.tex --save paper.md"
+        (printed,) = path(line, commands=self.COMMANDS)
+        assert printed.startswith("runs: 2 estimators, 7 tracks, 14 runs")
+        assert narrow(printed)
+        assert r"\begin{tabular}" in Path("paper.tex").read_text()
+        rows = [row for row in Path("paper.md").read_text().splitlines() if row.startswith("| ")]
+        assert [row.split(" | ")[0] for row in rows[2:4]] == ["| lio", "| vio"]
+        again, edited = path("smfeval study runs", "smfeval study study.toml", commands=2)
+        assert again == edited == printed
+
+    def test_a_plan_that_was_edited_is_not_overwritten(self, path, capsys):
+        self.lay_out(lambda track, name: f"runs/{track}/{name}.txt")
+        Path("study.toml").write_text("name = 'mine'\n")
+        assert "study.toml is there and is not what would be" in refused(capsys, "study", "runs")
+        assert Path("study.toml").read_text() == "name = 'mine'\n"
+
+    def test_real_runs_become_tables(self, path, shared_data, tmp_path):
+        source = shared_data / "campaign" / "easy"
+        for track in ("college_1", "college_2"):
+            (Path("runs") / track).mkdir(parents=True)
+            for name in ("reference.tum.gz", "fastlio2.txt.gz"):
+                (Path("runs") / track / name).symlink_to(source / track / name)
+        (printed,) = path("smfeval study runs --save paper.tex", commands=self.COMMANDS)
+        assert "fastlio2" in Path("paper.tex").read_text()
+        assert narrow(printed)
+
+
+@pytest.mark.parametrize("junk", [*JUNK, "folder"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("est.tum", "score est.tum --ref ref.tum"),
+        ("ref.tum", "score est.tum --ref ref.tum"),
+        ("run.bag", "score run.bag --ref ref.tum"),
+        ("run.mcap", "check run.mcap"),
+        ("run.db3", "check run.db3"),
+        ("run.mcap", "score run.mcap:/ekf run.mcap:/lio"),
+        ("flight.ulg", "check flight.ulg"),
+        ("flight.ulg", "score flight.ulg --ref flight.ulg:/groundtruth"),
+        ("study.toml", "study study.toml"),
+    ],
+)
+def test_junk_is_refused_in_one_sentence(path, walk, capsys, junk, name, words):
+    """`refused` asks for exit code 2, one line on stderr, nothing on stdout."""
+    write_tum("est.tum", walk[1], walk[1].covariance)
+    write_tum("ref.tum", walk[0])
+    if name.endswith(".tum"):
+        Path(name).unlink()
+    if junk == "folder":
+        Path(name).mkdir()
+    else:
+        Path(name).write_bytes(JUNK[junk])
+    assert name in refused(capsys, *words.split())

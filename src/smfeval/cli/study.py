@@ -63,17 +63,16 @@ def run(chosen: argparse.Namespace) -> int:
     """Conduct a study, or draft its plan; returns the exit code."""
     _check_flags(chosen)
     if chosen.init is not None:
-        return _write_draft(chosen)
+        drafted = _write_draft(chosen, chosen.init, chosen.output or DEFAULT_PLAN)
+        print(f"{drafted}; read it before you run it")
+        return 0
     if chosen.diff is not None:
         return _run_diff(chosen)
     conditions = [study_condition(text) for text in chosen.fail_if]
     drawn = ("study", "repeats", "ranks")
     check_saves(chosen, *drawn, inputs=[chosen.plan])
 
-    plan = read_plan(chosen.plan)
-    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
-    if chosen.recipe is not None:
-        plan = apply_recipe(plan, recipe_named(chosen.recipe))
+    plan = _read_plan(chosen)
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
@@ -96,6 +95,17 @@ def run(chosen: argparse.Namespace) -> int:
     return exit_code(outcome.violations)
 
 
+def _read_plan(chosen: argparse.Namespace) -> Plan:
+    """The plan with what flags change of it; that of a folder of runs is drafted first."""
+    if Path(chosen.plan).is_dir():
+        drafted = _write_draft(chosen, Path(chosen.plan), DEFAULT_PLAN)
+        print(f"smfeval: {drafted}", file=sys.stderr)
+        chosen.plan = DEFAULT_PLAN
+    plan = read_plan(chosen.plan)
+    plan = replace(plan, sensitivity=plan.sensitivity or chosen.sensitivity)
+    return plan if chosen.recipe is None else apply_recipe(plan, recipe_named(chosen.recipe))
+
+
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
@@ -109,7 +119,9 @@ def _check_flags(chosen: argparse.Namespace) -> None:
     if chosen.force and not (drafting or chosen.save):
         raise OptionError("--force means nothing without --init or --save")
     if not drafting and chosen.plan is None:
-        raise OptionError("a plan is needed: smfeval study STUDY.toml; --init FOLDER writes one")
+        raise OptionError(
+            "a plan is needed: smfeval study STUDY.toml, or smfeval study FOLDER, which drafts it"
+        )
     for name in WHOLE_FLAGS if chosen.part is not None else ():
         if getattr(chosen, name):
             raise OptionError(
@@ -236,22 +248,26 @@ def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Names
     )
 
 
-def _write_draft(chosen: argparse.Namespace) -> int:
-    """Write a plan and say what is in it; returns the exit code."""
-    path = chosen.output or DEFAULT_PLAN
-    check_outputs([path], force=chosen.force)
+def _write_draft(chosen: argparse.Namespace, folder: Path, path: Path) -> str:
+    """Write a plan for a folder of runs; returns what is in it."""
+    if chosen.init is not None:
+        check_outputs([path], force=chosen.force)
     recipe = None if chosen.recipe is None else recipe_named(chosen.recipe)
-    start = chosen.init  # as the plan will call it: absolute if the user did, or from the plan
+    start = folder  # as the plan will call it: absolute if the user did, or from the plan
     if not start.is_absolute():
         start = Path(os.path.relpath(start, path.parent))
-    draft = plan_of_folder(chosen.init, start=start.as_posix(), recipe=recipe)
+    draft = plan_of_folder(folder, start=start.as_posix(), recipe=recipe)
+    if chosen.init is None and path.exists() and path.read_text(encoding="utf-8") != draft.text:
+        raise OptionError(
+            f"{path} is there and is not what would be drafted for {folder}: run it "
+            f"(smfeval study {path}), or draft another (smfeval study --init {folder} -o FILE)"
+        )
     with writing(path) as stream:
         stream.write(draft.text.encode())
     plan = read_plan(path)
     for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)
-    print(f"{path}: {plan_extent(plan, find_tasks(plan))}; read it before you run it")
-    return 0
+    return f"{path}: {plan_extent(plan, find_tasks(plan))}"
 
 
 def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:

@@ -108,8 +108,13 @@ FLAGS: dict[str, VerbFlags] = {
     ),
     "study": verb_flags(
         "Score every estimator on every track, and compare them over tracks.",
-        ("--init runs/", "study.toml --save study.html"),
-        flag("plan", "STUDY.toml", "estimators, tracks and options", nargs="?"),
+        ("runs/ --save paper.tex", "--init runs/", "study.toml --save study.html"),
+        flag(
+            "plan",
+            "STUDY.toml",
+            "estimators, tracks and options; or a folder of runs, for which study.toml is written",
+            nargs="?",
+        ),
         switch("--list", "what would be done and what is missing; run nothing"),
         flag("--part", "I/N", "do the I-th of N parts only; a run without it gathers all"),
         flag("--workers", "N", "processes (default: one per core)", type=int),

@@ -118,7 +118,7 @@ def reason(verdict: Verdict) -> str:
     shown = ", as far as an aligned track can show" if _is_aligned(verdict) else ""
     another = f"with {_another(verdict)}, " if verdict.facts.decides else ""
     within = words.number(sqrt(_within(verdict)))
-    fits = f"{another}the reported sigma fits the errors within a factor {within}{shown}"
+    fits = f"{another}the reported sigma fits within a factor {within}{shown}"
     return f"{fits} ({_size(verdict)})"
 
 

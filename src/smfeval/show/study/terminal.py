@@ -18,7 +18,7 @@ from smfeval.show.study.remarks import (
 from smfeval.studies.result import Study
 from smfeval.words import printable
 
-WIDTH = 110  # columns of a terminal that most people have
+WIDTH = 100  # columns, as of all reports
 GAP = "   "  # between two columns
 STAR = "*"
 HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair", "k_pair by ref.")
