@@ -15,6 +15,7 @@ import smfeval
 from smfeval.cli.demo import honest_estimate, simulate_walk
 from smfeval.io.convention import CONVENTIONS, from_right
 from smfeval.maths import so3
+from smfeval.summarise.numbers import NUMBERS
 from support.bags import Bag
 from support.commands import refused, run
 from support.logs import ulog
@@ -203,6 +204,7 @@ class TestArraysToVerdict:
         own, file = smfeval.evaluate(belief, "ref.tum"), smfeval.evaluate("est.tum", "ref.tum")
         numbers = [list(each.summary().items())[1:] for each in (own, file)]
         assert dict(numbers[0]) == pytest.approx(dict(numbers[1]), rel=1e-4)
+        assert all(name in NUMBERS for name, _ in numbers[0])
         assert str(own).splitlines()[0] == str(file).splitlines()[0]
 
     @pytest.mark.parametrize(

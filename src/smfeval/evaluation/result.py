@@ -114,7 +114,7 @@ class Evaluation(Result):
         """The verdict, and every number of position, rotation and pose by its name."""
         found: dict[str, str | float] = {"verdict": self.verdict.label}
         for space in self.spaces:
-            found |= {name: number.value for name, number in space.numbers.items()}
+            found |= {name: space.numbers[name].value for name in NUMBERS if name in space.numbers}
         return found
 
     def why(self) -> "Reasons":
