@@ -9,7 +9,7 @@ import pytest
 import smfeval
 from smfeval.cli.main import main
 from smfeval.errors import FormatError
-from smfeval.io import declared_gauge, is_geodetic, read
+from smfeval.io import declared_gauge, format_of, is_geodetic, read
 from smfeval.io.receivers import ellipse_ratios
 from support.logs import nav_cov, nav_pvt, sentence
 
@@ -235,3 +235,14 @@ def test_a_receiver_is_scored_against_another_about_one_origin(tmp_path):
     np.testing.assert_allclose(found["nees"], expected, rtol=2e-3)
     with pytest.raises(FormatError, match="no GST"):
         read(estimate, format="nmea")
+
+
+@pytest.mark.parametrize("before", [b"u-blox log\r\n", b"text " * 5000 + b"\n"])
+def test_messages_may_begin_behind_something_else(before, tmp_path):
+    path = stream(tmp_path / "a.log", before, nav_pvt(1000, PLACE, second=1))
+    assert format_of(path) == "ubx"
+    assert len(read(path)) == 1
+    broken = bytearray(nav_pvt(1000, PLACE, second=1))
+    broken[-1] ^= 1
+    with pytest.raises(FormatError, match="binary data of no format"):
+        read(stream(tmp_path / "b.log", b"text\n", bytes(broken)))

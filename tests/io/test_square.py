@@ -163,8 +163,8 @@ def test_weights_all_zero_are_refused_with_the_line(tmp_path):
         ),
         (
             "SQUARE/0.3",
-            "SQUARE/0.9",
-            "FORMAT 'SQUARE/0.9' is unknown; it is SQUARE/0.2 or SQUARE/0.3",
+            "SQUARE/1.0",
+            "FORMAT 'SQUARE/1.0' is unknown; it is SQUARE/0.2 or SQUARE/0.3",
         ),
         (
             "UNIT seconds",
@@ -337,3 +337,13 @@ def test_a_bad_particle_is_named_by_its_own_line(tmp_path):
     rows[5] = rows[5].replace(" 0 0 0 1\n", " 0 0 0 nan\n")
     with pytest.raises(TrackError, match=r"a\.square:17: the pose has a NaN"):
         read(square(tmp_path / "a.square", ENSEMBLE, rows))
+
+
+@pytest.mark.parametrize("make", [poses, gaussian, particles])
+def test_a_later_version_without_new_syntax_is_read(make, tmp_path, rng):
+    track, path = make(5, rng), tmp_path / "a.square"
+    write(track, path)
+    path.write_text(path.read_text().replace("SQUARE/0.3", "SQUARE/0.4"))
+    found = read(path)
+    np.testing.assert_array_equal(found.stamp, track.stamp)
+    assert any("SQUARE/0.4 is later than SQUARE/0.3" in note for note in found.provenance.notes)

@@ -51,8 +51,13 @@ def test_quaternions_near_one_are_normalised_and_far_ones_refused(rng):
     rotation = rotations(3, rng)
     track = Track(stamps(3), np.zeros((3, 3)), 1.0009 * rotation)
     np.testing.assert_allclose(np.linalg.norm(track.rotation, axis=1), 1, atol=1e-15)
-    with pytest.raises(TrackError, match=r"row 0: the quaternion has length 1\.0011"):
-        Track(stamps(3), np.zeros((3, 3)), 1.0011 * rotation)
+    assert track.provenance.notes == ()
+    track = Track(stamps(3), np.zeros((3, 3)), np.array([[1.009], [1.0], [1.0]]) * rotation)
+    np.testing.assert_allclose(track.rotation, rotation, atol=1e-15)
+    (note,) = track.provenance.notes
+    assert note == "1 quaternion up to 0.9 % off unit length: made of length one"
+    with pytest.raises(TrackError, match=r"row 0: the quaternion has length 1\.011; .* 0\.01"):
+        Track(stamps(3), np.zeros((3, 3)), 1.011 * rotation)
 
 
 def test_normalising_twice_changes_no_bit(rng):

@@ -19,6 +19,7 @@ from smfeval.io.source import (
     is_file,
     is_gzip_name,
     read_head,
+    read_start,
 )
 from smfeval.schema import unknown_word
 
@@ -394,6 +395,23 @@ def possible_sidecars(path: Path) -> tuple[Path, ...]:
     )
 
 
+UBX_BYTES = 64_000  # of a log, in which messages may begin behind text
+UBX_FRAME = re.compile(rb"\xb5\x62(?=(....))", re.S)  # sync, class, number, length
+
+
+def holds_ubx(start: bytes) -> bool:
+    """Whether a whole UBX message stands in these bytes, by its checksum (Fletcher's)."""
+    for frame in UBX_FRAME.finditer(start):
+        end = frame.end() + 4 + int.from_bytes(frame[1][2:], "little")
+        first = second = 0
+        for byte in start[frame.end() : end]:
+            first = (first + byte) % 256
+            second = (second + first) % 256
+        if start[end : end + 2] == bytes((first, second)):
+            return True
+    return False
+
+
 POSE_LIST = "stamp,x,y,z,qx,qy,qz,qw"
 UNCERTAIN_LISTS = {  # columns behind stamp and position, or stamp and pose, by their number
     4: ("stamp,x,y,z", {0: "", 3: "std_x,std_y,std_z", 6: "cov_0..cov_5", 9: "cov_0..cov_8"}),
@@ -428,6 +446,7 @@ def recognise_format(path: Path) -> Format:
     if head.start.startswith(CROSS_START):
         raise FormatError(f"{path}: {CROSS_ALONE}")
     found = next((entry for entry in FORMATS.values() if entry.fits(head)), None)
+    found = found or (FORMATS["ubx"] if holds_ubx(read_start(path, UBX_BYTES)) else None)
     if found is not None:
         return found
     if is_binary(head.start):

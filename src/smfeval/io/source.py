@@ -252,6 +252,12 @@ def read_head(path: Path) -> bytes:
     return start
 
 
+def read_start(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with open_input(path, whole=False) as stream:
+        return stream.read(size)
+
+
 NO_ROW = f"there is no row of numbers in the first {words.byte_size(HEADER_BYTES)}"
 
 

@@ -100,7 +100,8 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         )
     numbers = read_numbers(path, LAYOUTS[header.representation])
     if header.representation == "deterministic":
-        return track_of_rows(numbers, kind, options, about=header.about())
+        about, notes = header.about(), header.notes
+        return track_of_rows(numbers, kind, options, about=about, notes=notes)
 
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     pose = numbers.columns(1, 4), numbers.columns(4, 8)
@@ -110,6 +111,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         "covariance": right,
         "settled": settled,
         "about": header.about(),
+        "notes": header.notes,
     }
     track = track_of_rows(numbers, kind, options, **more)
     assert isinstance(track, GaussianTrack)  # it has covariances
@@ -137,7 +139,7 @@ def _read_particles(
             f"{numbers.where(earlier)}; those of one timestep must stand together"
         )
 
-    offset, notes = np.append(start, len(numbers)), numbers.notes
+    offset, notes = np.append(start, len(numbers)), (*numbers.notes, *header.notes)
     count = np.diff(offset)
     short = len(count) > 2 and (count[:-1] == count[0]).all() and count[-1] < count[0]
     if (numbers.cut or short) and len(count) > 1:

@@ -12,12 +12,14 @@ from smfeval.maths.symmetric import is_symmetric, symmetrise
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.cross import CrossCovariance, lost_pairs, valid_cross
 from smfeval.track.row_checks import (
+    NEAR_UNIT,
     Fault,
     Intake,
     covariance_faults,
     is_increasing,
     pose_faults,
     time_order,
+    unit_notes,
     valid_rows,
 )
 
@@ -45,6 +47,8 @@ class Track(Beliefs):
             rows = {name: array[kept[order]] for name, array in rows.items()}
             self._record(dropped + twice, notes)
             self._renumber(kept[order], len(good))
+        if notes := unit_notes(rows["rotation"]):
+            self._record((), notes)
         self._set_arrays(self._clean_rows(rows))
 
     @property
@@ -71,7 +75,7 @@ class Track(Beliefs):
         }
 
     def _faults(self, rows: Rows) -> list[Fault]:
-        return pose_faults(rows["position"], rows["rotation"])
+        return pose_faults(rows["position"], rows["rotation"], within=NEAR_UNIT)
 
     def _clean_rows(self, rows: Rows) -> Rows:
         return rows | {"rotation": normalise_quaternions(rows["rotation"])}

@@ -29,6 +29,7 @@ SMALLEST_VARIANCE = 1e-100  # or zero; the square of a NEES is then still a floa
 UNIT_TOLERANCE = 1e-3  # text with four decimals is this far from unit length at worst
 SAME_M, FEW_TWICE = 1e-3, 0.01  # rows with one stamp that are one pose, and the most of them
 MOSTLY = 0.5  # part of the rows that come twice where stamps have lost their fractions
+NEAR_UNIT = 1e-2  # off unit length, and still the direction of a rotation: taken with a note
 SYMMETRY_TOLERANCE = 1e-6  # relative; float32 covariances differ from their transpose by 1e-7
 
 
@@ -60,19 +61,33 @@ class Fault:
     row: Callable[[int], int] = int  # where the fault itself stands (a particle of a scan)
 
 
-def pose_faults(position: Floats, rotation: Floats) -> list[Fault]:
+def unit_notes(rotation: Floats) -> tuple[str, ...]:
+    """A note on quaternions that are not of length one as text would have them, if any. (n, 4)."""
+    off = np.abs(_length(rotation) - 1)
+    many = int((off > UNIT_TOLERANCE).sum())
+    if not many:
+        return ()
+    which = f"{words.count(many, 'quaternion')} up to {words.share(float(off.max()))}"
+    return (f"{which} off unit length: made of length one",)
+
+
+def pose_faults(
+    position: Floats, rotation: Floats, *, within: float = UNIT_TOLERANCE
+) -> list[Fault]:
     """Ways in which poses can be bad: not finite, quaternion not of length one."""
     finite, near, unit = np.empty((3, len(position)), dtype=np.bool_)
     for part in chunks(len(position)):
         finite[part] = _is_finite(position[part]) & _is_finite(rotation[part])
         near[part] = _is_below(np.abs(position[part]), FARTHEST_M)
-        unit[part] = np.abs(_length(rotation[part]) - 1) <= UNIT_TOLERANCE
+        unit[part] = np.abs(_length(rotation[part]) - 1) <= within
 
     def not_unit(row: int) -> str:
         length = float(_length(rotation[row : row + 1])[0])
         if length == 0:
             return "the quaternion is zero, which is no rotation"
-        return f"the quaternion has length {words.exact(length)}; a rotation needs 1 (within 0.001)"
+        return (
+            f"the quaternion has length {words.exact(length)}; a rotation needs 1 (within {within})"
+        )
 
     return [
         Fault("pose not finite", ~finite, lambda row: "the pose has a NaN or an infinity"),
