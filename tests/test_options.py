@@ -112,7 +112,7 @@ def test_an_option_that_is_declared_is_checked_in_python():
     [
         (
             {"association": "closest"},
-            "association 'closest' is unknown; it is one of moved, nearest, gp",
+            "association 'closest' is unknown; it is one of interpolated, nearest, gp",
         ),
         ({"alignment": "gravity_yaw"}, "alignment 'gravity_yaw' is unknown; it is one of none"),
         ({"tolerance_s": float("nan")}, "tolerance nan is no time that could be meant"),

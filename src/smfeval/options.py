@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     from smfeval.score.spaces import PositionSpace
     from smfeval.summarise.number import Intervals
 
-Association = Literal["moved", "nearest", "gp"]
+Association = Literal["interpolated", "nearest", "gp"]
 JointChoice = Literal["auto", "implied", "given", "none"]
 JOINT_CHOICES: tuple[JointChoice, ...] = ("auto", "implied", "given", "none")
-ASSOCIATIONS: tuple[Association, ...] = ("moved", "nearest", "gp")
-OF_PAIRS: tuple[Association, ...] = ("moved", "nearest")
+ASSOCIATIONS: tuple[Association, ...] = ("interpolated", "nearest", "gp")
+ASSOCIATION_WORDS: dict[str, Association] = {kind: kind for kind in ASSOCIATIONS} | {
+    "moved": "interpolated"  # as it was called
+}
 TOLERANCE_S = 0.005
 EXACT = ("body", "clock")
 ENDING_SIGMA = "reference_sigma"  # that would end a verdict: asked for as a number is
@@ -181,10 +183,10 @@ class Options:
         group=PAIRING,
         check=_position_space,  # refuses axes that do not exist
     )
-    tolerance_s: float = option(
-        TOLERANCE_S,
+    tolerance_s: float | None = option(  # None: by the rates of the two tracks
+        None,
         TIME,
-        "default 5ms",
+        "between stamps that meet (default: 5ms, or half a step of the denser track)",
         name="tolerance",
         at=EVERYWHERE,
         group=PAIRING,
@@ -203,18 +205,21 @@ class Options:
         differs={"pair": {"kind": TIME, "metavar": "S|Nms", "help": "added to the stamps of A"}},
     )
     association: Association = option(
-        "moved",
+        "interpolated",
         TEXT,
-        "nearest reference pose, moved over the gap to the scan (moved) or as it is (nearest), or "
-        "the reference as a continuous motion (gp); default moved",
+        "nearest reference pose, interpolated over the gap to the scan (default) or as it is "
+        "(nearest), or the reference as a continuous motion (gp)",
         at=EVERYWHERE,
         group=PAIRING,
-        choices=ASSOCIATIONS,
+        metavar="{interpolated,nearest,gp}",
+        choices=ASSOCIATION_WORDS,
+        meaning=ASSOCIATION_WORDS,
         differs={
             "pair": {
-                "help": "nearest pose of B, moved over the gap to A's scan (moved, default) or as "
+                "help": "nearest pose of B, interpolated over the gap to A's scan (default) or as "
                 "it is (nearest)",
-                "choices": OF_PAIRS,
+                "metavar": "{interpolated,nearest}",
+                "choices": tuple(word for word in ASSOCIATION_WORDS if word != "gp"),
             }
         },
     )
@@ -312,6 +317,8 @@ class Options:
     numbers: tuple[str, ...] | None = None  # to compute, by name; None: all, and ENDING_SIGMA
 
     def __post_init__(self) -> None:
+        known = ASSOCIATION_WORDS.get(self.association, self.association)
+        object.__setattr__(self, "association", known)
         check_options(self)
         for name in ("ref_sigma", "ref_shared"):
             said = getattr(self, name)
@@ -333,6 +340,12 @@ class Options:
         if isinstance(self.offset_s, str):
             raise OptionError("a time offset is found by scoring one estimate against a reference")
         return self.offset_s
+
+    @property
+    def usual_tolerance_s(self) -> float | None:
+        """The tolerance; None: by the rates, unless poses are taken as they are."""
+        as_they_are = self.tolerance_s is None and self.association == "nearest"
+        return TOLERANCE_S if as_they_are else self.tolerance_s
 
     @property
     def chosen_rules(self) -> tuple[str, ...]:

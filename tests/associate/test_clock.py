@@ -303,7 +303,7 @@ def test_an_offset_smaller_than_the_step_of_the_reference_is_applied(motion, rat
 
 def test_nearest_poses_are_kept_where_they_follow_the_offset(motion, rng):
     result = evaluate(noisy(seen(motion, 10), rng), seen(motion, 5), options=AUTO)
-    assert result.options.association == "moved"
+    assert result.options.association == "interpolated"
 
 
 def test_stamps_that_never_meet_are_read_from_the_motion(motion, rng):

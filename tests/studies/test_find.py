@@ -265,7 +265,7 @@ def test_pairs_say_that_a_clock_offset_that_is_to_be_found_is_not_used(found):
 def test_pairs_of_a_continuous_reference_are_matched_by_stamps(found):
     result = found(f'pairs = true\n[options]\nassociation = "gp"\n{PLAN}')
     assert result.tasks[0].options.association == "gp"
-    assert result.pair_tasks[0].options.association == "moved"
+    assert result.pair_tasks[0].options.association == "interpolated"
     assert result.notes == ("pairs are matched by nearest stamps within 5 ms",)
 
 

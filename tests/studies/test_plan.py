@@ -218,7 +218,7 @@ def test_a_key_like_no_other_is_told_with_all_of_them(mistake):
         (
             "",
             "[options]\nassociation = 'gb'\n",
-            "association 'gb' is unknown; it is one of moved, nearest",
+            "association 'gb' is unknown; it is one of interpolated, nearest",
         ),
         ("", "[options]\nassociation = 'gp'\ntolerance = 1\n", "means nothing for a continuous"),
         ("", "[options]\nbad_rows = 'skip'\n", "bad_rows 'skip' is unknown; it is one of refuse"),

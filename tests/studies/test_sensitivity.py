@@ -10,6 +10,7 @@ import pytest
 import smfeval
 from smfeval import evaluate, read
 from smfeval.compare.sensitivity import Alternative
+from smfeval.options import TOLERANCE_S
 from smfeval.show.study import csv, document, markdown, terminal
 from smfeval.studies.find import find_tasks
 from smfeval.studies.run import run_study
@@ -48,7 +49,7 @@ def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task):
                                if name != f"alignment {chosen}"]  # fmt: skip
     for name, changes in {
         "alignment sim3": {"alignment": "sim3"},
-        "time offset +10 ms": {"offset_s": 0.01, "tolerance_s": task.options.tolerance_s + 0.01},
+        "time offset +10 ms": {"offset_s": 0.01, "tolerance_s": TOLERANCE_S + 0.01},
         "association gp": {"association": "gp"},
     }.items():
         again = evaluate(*tracks, options=replace(task.options, **changes))

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from smfeval import words
 from smfeval.align.fit import Alignment, centre_of
 from smfeval.align.quantities import ReferenceSigma
 from smfeval.associate.moved import move_reference, with_covariance
@@ -29,8 +30,9 @@ from smfeval.associate.nearest import ROLES, GapRisk, Pairs, gap_risk, nearest
 from smfeval.errors import PairingError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats
+from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
-from smfeval.options import Options
+from smfeval.options import TOLERANCE_S, Options
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ __all__ = [
 ]
 
 NEGLIGIBLE = 0.01  # sigma: left open by a move, it changes no variance by more than 1e-4
+SLOWEST_TURN_S = 0.06  # between poses whose rotation is interpolated unasked: tests/power
 FEW, MOVED_M = 10, 1.0  # fewer scans, or a shorter way, may well be without a turn
 
 
@@ -65,7 +68,7 @@ def nearest_pairs(
     return nearest(
         estimate.stamp,
         reference.stamp,
-        tolerance_s=options.tolerance_s,
+        tolerance_s=options.usual_tolerance_s,
         offset_s=options.given_offset_s,
         names=names,
     )
@@ -80,20 +83,21 @@ def pair_scans(
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the pose of the reference that belongs to each of them, and notes.
 
-    By `moved` the nearest pose is moved to the stamp of its scan (`associate.moved`); by `nearest`
-    it stays. By `gp` the reference is a continuous motion: it is interpolated to the stamps of the
-    estimate. What either does not know enters as the reference's covariance, and so does the noise
-    that the options assume of it. `clock` is the offset that was found, to be named where the
-    tracks then do not meet. `pairs` may be given.
+    By `interpolated` the nearest pose is moved to the stamp of its scan (`associate.moved`); by
+    `nearest` it stays. By `gp` the reference is a continuous motion: it is interpolated to the
+    stamps of the estimate. What either does not know enters as the reference's covariance, and so
+    does the noise that the options assume of it. `clock` is the offset that was found, to be named
+    where the tracks then do not meet. `pairs` may be given.
     """
     reference, noise_notes = with_white_noise(reference, options.ref_sigma)
     clock_notes = () if clock is None else (clock.sentence,)
     if pairs is not None or options.association != "gp":
         pairs = pairs or nearest_pairs(estimate, reference, options)
+        reference, rate_notes = _at_its_rate(reference, pairs, options)
         met, pairs = match_reference(reference, pairs, options)
         if not isinstance(reference, GaussianTrack) and _is_negligible(met, estimate, pairs):
             met = without_covariance(met)
-        return pairs, met, (*clock_notes, *noise_notes)
+        return pairs, met, (*clock_notes, *noise_notes, *rate_notes)
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
     try:
@@ -105,9 +109,29 @@ def pair_scans(
     return pairs, found.track, (*clock_notes, *noise_notes, how, *found.notes)
 
 
+def _at_its_rate(reference: Track, pairs: Pairs, options: Options) -> tuple[Track, tuple[str, ...]]:
+    """The reference, and notes where poses farther away than usual are interpolated unasked.
+
+    One that is slower than SLOWEST_TURN_S is then taken as positions: its rotation between poses
+    cannot be known (a gait turns a sensor twice a second).
+    """
+    if options.tolerance_s is not None or pairs.tolerance_s <= TOLERANCE_S:
+        return reference, ()
+    step_s = float(np.median(np.diff(reference.stamp))) / NANOSECONDS
+    gap = words.duration(float(np.abs(pairs.gap_s).max()))
+    note = (
+        f"few stamps meet within {words.duration(TOLERANCE_S)}: the reference (a pose every "
+        f"{words.duration(step_s)}) is interpolated, over {gap} at most"
+    )
+    if step_s <= SLOWEST_TURN_S or not reference.about.oriented:
+        return reference, (note,)
+    note += ", and too sparse for rotations: positions are scored"
+    return reference.with_about(oriented=False), (note,)
+
+
 def match_reference(reference: Track, pairs: Pairs, options: Options) -> tuple[Track, Pairs]:
     """The nearest poses, moved to the stamps of their scans unless asked not to."""
-    if options.association == "moved":
+    if options.association == "interpolated":
         return move_reference(reference, pairs)
     return reference[pairs.reference], pairs
 

@@ -103,6 +103,9 @@ def _step_s(stamp: Ints) -> float:
 
 
 LONGEST_S = 3.2e9  # a century; what is longer is in another unit and would overflow the stamps
+WIDEST_S = 0.1  # over which a pose is interpolated unasked: proven in tests/power
+HALF = 0.51  # of a step, and the jitter of stamps
+MOST_MET = 0.9  # of the scans that a wider tolerance matches: then the usual one does
 MIN_MATCHED_SHARE = (
     0.02  # of the shorter track: fewer matches than this are an accident, not a pairing
 )
@@ -164,7 +167,7 @@ def nearest(
     estimate: Ints,
     reference: Ints,
     *,
-    tolerance_s: float = TOLERANCE_S,
+    tolerance_s: float | None = TOLERANCE_S,
     offset_s: float = 0.0,
     names: tuple[str, str] = ROLES,
 ) -> Pairs:
@@ -172,16 +175,31 @@ def nearest(
 
     Each scan looks for the nearest pose; of several scans with the same nearest pose the closest
     keeps it and the others stay unmatched. Linear in the number of stamps.
+
+    `tolerance_s` None: TOLERANCE_S, unless half a step of the denser track, WIDEST_S at most,
+    matches clearly more.
     """
-    if not (0 <= tolerance_s <= LONGEST_S and abs(offset_s) <= LONGEST_S):
+    if not (0 <= (tolerance_s or 0.0) <= LONGEST_S and abs(offset_s) <= LONGEST_S):
         raise PairingError(
             f"tolerance {tolerance_s} s and offset {offset_s} s must be times of at most 100 years"
         )
     shifted = estimate + np.int64(round(offset_s * NANOSECONDS))
     nearest_pose = closest(shifted, reference)
     gap = reference[nearest_pose] - shifted
-    near = np.flatnonzero(np.abs(gap) <= round(tolerance_s * NANOSECONDS))
-    kept = near[best_of_each(nearest_pose[near], np.abs(gap[near]))]
+
+    def kept_within(limit_s: float) -> Ints:
+        near = np.flatnonzero(np.abs(gap) <= round(limit_s * NANOSECONDS))
+        return near[best_of_each(nearest_pose[near], np.abs(gap[near]))]
+
+    kept = kept_within(TOLERANCE_S if tolerance_s is None else tolerance_s)
+    if tolerance_s is None:
+        tolerance_s = TOLERANCE_S
+        if len(kept) < MOST_MET * min(len(estimate), len(reference)):
+            half_s = HALF * min(_step_s(estimate), _step_s(reference))
+            wider_s = max(TOLERANCE_S, min(half_s, WIDEST_S))
+            more = kept_within(wider_s)
+            if len(kept) < MOST_MET * len(more):
+                kept, tolerance_s = more, wider_s
     if len(kept) < MIN_MATCHED_SHARE * min(len(estimate), len(reference)) or len(kept) == 0:
         raise mismatch(shifted, reference, len(kept), tolerance_s, names)
     return Pairs(
@@ -287,8 +305,8 @@ def gap_words(risk: GapRisk) -> str:
     many = risk.not_interpolated if risk.may_convict else risk.above_limit
     return (
         f"the stamps differ: in {words.share(many)} of scans the gap to the nearest pose "
-        f"leaves more than {words.exact(RISK_LIMIT)} sigma open; association moved or gp, offset "
-        "auto or a smaller tolerance may help"
+        f"leaves more than {words.exact(RISK_LIMIT)} sigma open; association interpolated or gp, "
+        "offset auto or a smaller tolerance may help"
     )
 
 

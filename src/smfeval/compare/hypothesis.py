@@ -111,7 +111,7 @@ def check_hypothesis(met: MatchedBeliefs, reference: AnyTrack, options: Options)
     if isinstance(reference, ParticleTrack):
         raise PairingError("the reference is a set of particles; poses are needed")
     agree_on_body([met.a, met.b, reference])
-    common = nearest(met.b.stamp, reference.stamp, tolerance_s=options.tolerance_s)
+    common = nearest(met.b.stamp, reference.stamp, tolerance_s=options.usual_tolerance_s)
     if len(common) < FEWEST:
         raise PairingError(
             f"{len(common)} scans of the pair match the reference; {FEWEST} are needed to check "

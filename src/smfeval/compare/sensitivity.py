@@ -20,7 +20,7 @@ from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.options import Association, Options
+from smfeval.options import TOLERANCE_S, Association, Options
 from smfeval.schema import AlignmentKind
 from smfeval.score import Residuals
 from smfeval.track import AnyTrack, ParticleTrack
@@ -189,12 +189,12 @@ def alternative_options(options: Options, chosen: AlignmentKind) -> dict[str, Op
             options,
             alignment=chosen,
             offset_s=offset_s + 1e-3 * step,
-            association="gp" if options.association == "gp" else "moved",
-            tolerance_s=options.tolerance_s + 1e-3 * abs(step),
+            association="gp" if options.association == "gp" else "interpolated",
+            tolerance_s=(options.tolerance_s or TOLERANCE_S) + 1e-3 * abs(step),
         )
         for step in CLOCK_STEPS_MS
     }
-    other: Association = "moved" if options.association == "gp" else "gp"
+    other: Association = "interpolated" if options.association == "gp" else "gp"
     paired = {f"association {other}": replace(options, alignment=chosen, association=other)}
     return gauges | clocks | paired
 

@@ -1,7 +1,7 @@
 """The whole way: pair in time, bring to one frame, score, summarise, judge."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -172,6 +172,7 @@ def align_tracks(
 
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
     pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
+    options = replace(options, tolerance_s=pairs.tolerance_s)
     joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
     motion = body_motion(estimate.stamp, estimate.position, estimate.rotation)[pairs.estimate]
     estimate = estimate[pairs.estimate]

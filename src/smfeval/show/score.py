@@ -61,7 +61,7 @@ PAGE = "--save page.html"
 HEADINGS = {"factor_per_axis": "error/sigma"}
 LONGEST_NAME = 22  # letters of an estimate in a table that fits 100 columns
 ASSOCIATION_WORDS = {
-    "moved": "reference interpolated",
+    "interpolated": "reference interpolated",
     "gp": "reference interpolated with its uncertainty",
     "nearest": "nearest reference poses",
 }
@@ -232,7 +232,7 @@ def _setup_text(evaluation: Evaluation) -> str:
     singular = evaluation.position.singular
     parts += [f"{words.count(singular)} of singular covariance left out"] if singular else []
     parts += [f"time offset {words.duration(pairs.offset_s, signed=True)}"] * bool(pairs.offset_s)
-    if np.abs(pairs.gap_s).max() > 0 or options.association != "moved":
+    if np.abs(pairs.gap_s).max() > 0 or options.association != "interpolated":
         parts.append(ASSOCIATION_WORDS[options.association])
     on = f" on the first {options.fit_on}" if options.fit_on else ""
     free = f" ({', '.join(alignment.free)} not determined)" if alignment.free else ""

@@ -312,7 +312,7 @@ def pair_options(options: Options) -> tuple[Options, tuple[str, ...]]:
     """
     chosen, notes = replace(options, offset_s=0.0, fit_on=None, horizons=()), []
     if options.association == "gp":
-        chosen = replace(chosen, association="moved", tolerance_s=TOLERANCE_S)
+        chosen = replace(chosen, association="interpolated", tolerance_s=TOLERANCE_S)
         notes.append(f"pairs are matched by nearest stamps within {words.duration(TOLERANCE_S)}")
     if options.offset_s != 0:
         offset = "auto" if options.offset_s == "auto" else words.duration(options.offset_s)

@@ -120,7 +120,11 @@ def option_rows(options: Options) -> list[Row]:
     """How tracks were matched, aligned and scored."""
     start = f", fitted on the first {options.fit_on}" if options.fit_on else ""
     offset = "found" if options.offset_s == "auto" else f"{words.number(float(options.offset_s))} s"
-    tolerance = f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
+    tolerance = (
+        "by the rates of the tracks"
+        if options.tolerance_s is None
+        else f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
+    )
     noise = ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans"))
     level = words.level(options.intervals.level)
     return [

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smfeval import words
+from smfeval.options import TOLERANCE_S
 from smfeval.show.render import render_latex
 from smfeval.show.report import Row
 from smfeval.show.study.layout import (
@@ -126,8 +127,9 @@ def paper_text(study: Study) -> str:
 def settings(study: Study) -> str:
     """'nearest pose within 5 ms, aligned by se3, lost beyond a mean error of 5 m, ...'."""
     options, lost = study.plan.options, words.length(study.plan.diverged_m)
+    within = words.duration(options.tolerance_s or TOLERANCE_S)
     return (
-        f"{options.association} pose within {words.duration(options.tolerance_s)}, aligned by "
+        f"{options.association} pose within {within}, aligned by "
         f"{options.alignment}, lost beyond a mean error of {lost}; tests by Wilcoxon over tracks, "
         "corrected by Holm within each metric; a dash where an estimator reports no covariance"
     )
