@@ -1,6 +1,7 @@
 """--plot, --save-plot and --html of the verbs."""
 
 import pytest
+from matplotlib import pyplot
 
 from smfeval.cli.main import main
 from smfeval.show.figures.table import FIGURES
@@ -47,8 +48,8 @@ def test_figures_as_png_have_a_file_each(capsys, here):
     assert run(capsys, *PAIR, "--save-plot", "out.png").code == 0
     assert {path.name for path in here.glob("out*")} == {
         "out_pairs.png",
-        "out_gauge.png",
-        "out_clock.png",
+        "out_alignment.png",
+        "out_time_offset.png",
     }
 
 
@@ -87,21 +88,21 @@ def test_what_cannot_be_written_is_refused_before_any_work(
 
 
 def test_a_second_picture_is_not_overwritten_unasked(capsys, here, monkeypatch):
-    keep_figures(monkeypatch, "gauge", "clock")
-    (here / "out_gauge.png").write_text("mine")
+    keep_figures(monkeypatch, "alignment", "time_offset")
+    (here / "out_alignment.png").write_text("mine")
     outcome = run(capsys, *PAIR, "--save-plot", "out.png")
     assert outcome.code == 2
-    assert "out_gauge.png: the file exists" in outcome.err
-    assert {path.name for path in here.glob("out*")} == {"out_gauge.png"}
+    assert "out_alignment.png: the file exists" in outcome.err
+    assert {path.name for path in here.glob("out*")} == {"out_alignment.png"}
     assert run(capsys, *PAIR, "--save-plot", "out.png", "--force").code == 0
 
 
 def test_pictures_that_are_there_are_refused_before_any_work(capsys, here):
     """The names of the files that figures of this verb have, and of no other."""
-    (here / "out_clock.png").touch()
+    (here / "out_time_offset.png").touch()
     told = run(capsys, *PAIR, "--ref", "nowhere.tum", "--save-plot", "out.png")
-    assert (told.code, told.err.count("out_clock.png: the file exists; --force")) == (2, 1)
-    (here / "out_clock.png").rename(here / "out_clocks.png")
+    assert (told.code, told.err.count("out_time_offset.png: the file exists; --force")) == (2, 1)
+    (here / "out_time_offset.png").rename(here / "out_time_offsets.png")
     (here / "out_error.png").touch()  # of `score`
     (here / "xout_pairs.png").touch()
     told = run(capsys, *PAIR, "--ref", "nowhere.tum", "--save-plot", "out.png")
@@ -115,6 +116,18 @@ def test_plain_poses_say_which_figures_they_cannot_have(capsys, here, monkeypatc
     outcome = run(capsys, "score", "out.tum", "--ref", "truth.tum", "-q", "--save-plot", "out.pdf")
     assert outcome.code == 0
     assert "smfeval: no figure nees: " in outcome.err
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_no_empty_window(capsys, here, monkeypatch):
+    keep_figures(monkeypatch, "nees", "k_over_horizon")
+    windows = []
+    monkeypatch.setattr("smfeval.cli.outputs._check_display", lambda: None)
+    monkeypatch.setattr(pyplot, "show", lambda: windows.extend(pyplot.get_fignums()))
+    with pyplot.rc_context({"backend": "agg"}):
+        outcome = run(capsys, *SCORE, "--plot")
+        pyplot.close("all")
+    assert "no figure k_over_horizon" in outcome.err
+    assert len(windows) == 1
 
 
 def test_check_draws_a_track_by_itself(capsys, here):

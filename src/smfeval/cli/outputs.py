@@ -159,7 +159,11 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
     if chosen.plot:
         from matplotlib import pyplot  # noqa: PLC0415  slow to import
 
-        _print_notes(gallery(subject, make=pyplot.figure))
+        shown: Gallery = gallery(subject, make=pyplot.figure)
+        _print_notes(shown)
+        for begun in map(pyplot.figure, pyplot.get_fignums()):
+            if begun not in shown.figures.values():  # it could not be drawn
+                pyplot.close(begun)
         pyplot.show()
 
 

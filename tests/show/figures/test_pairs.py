@@ -41,24 +41,24 @@ def test_the_names_of_the_tracks_are_escaped(comparison):
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [r"a\$1\$", "b_2", "c"]
 
 
-def test_the_clock_figure_shows_the_sweep_of_each_pair(comparison):
-    (axes,) = draw("clock", comparison.pairs).axes
+def test_the_time_offset_figure_shows_the_sweep_of_each_pair(comparison):
+    (axes,) = draw("time_offset", comparison.pairs).axes
     for line, pair in zip(axes.lines, comparison.pairs, strict=False):
         np.testing.assert_allclose(line.get_xdata(), [row.offset_ms for row in pair.clock])
         np.testing.assert_allclose(line.get_ydata(), [row.k for row in pair.clock])
     assert legend_texts(axes)[0] == r"a\$1\$, b_2"
 
 
-def test_the_clock_figure_takes_rows():
-    (axes,) = draw("clock", [(-10.0, 3.0), (0.0, 2.0), (10.0, 4.0)]).axes
+def test_the_time_offset_figure_takes_rows():
+    (axes,) = draw("time_offset", [(-10.0, 3.0), (0.0, 2.0), (10.0, 4.0)]).axes
     np.testing.assert_allclose(line_of(axes, "k").get_ydata(), [3, 2, 4])
 
 
-def test_the_gauge_figure_shows_what_exists_and_how_it_counts(comparison):
+def test_the_alignment_figure_shows_what_exists_and_how_it_counts(comparison):
     pair = comparison.pairs[0]
     hidden = [replace(row, k=None) if row.gauge == "sim3" else row for row in pair.gauges]
     strict = [replace(row, admissible=row.gauge != "yaw") for row in hidden]
-    (axes,) = draw("gauge", replace(pair, gauges=tuple(strict))).axes
+    (axes,) = draw("alignment", replace(pair, gauges=tuple(strict))).axes
     line, full, hollow, ring = axes.lines[:4]
     rows = [row for row in strict if row.k is not None]
     np.testing.assert_allclose(line.get_ydata(), [row.k for row in rows])
@@ -71,14 +71,14 @@ def test_the_gauge_figure_shows_what_exists_and_how_it_counts(comparison):
     assert "too few degrees of freedom" in legend_texts(axes)
 
 
-def test_the_gauge_figure_takes_rows():
-    (axes,) = draw("gauge", [("yaw", 3.0), ("se3", 2.0)]).axes
+def test_the_alignment_figure_takes_rows():
+    (axes,) = draw("alignment", [("yaw", 3.0), ("se3", 2.0)]).axes
     np.testing.assert_allclose(line_of(axes, "k").get_ydata(), [3, 2])
 
 
 def test_a_sweep_without_rows_is_refused(comparison):
-    for name in ("clock", "gauge"):
+    for name in ("time_offset", "alignment"):
         with pytest.raises(SeriesError, match="no row of a sweep"):
             draw(name, [])
     with pytest.raises(SeriesError, match="too few scans for a sweep"):
-        draw("clock", replace(comparison.pairs[0], clock=()))
+        draw("time_offset", replace(comparison.pairs[0], clock=()))

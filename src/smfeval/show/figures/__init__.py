@@ -4,8 +4,8 @@
 
 ::
 
-    from smfeval.show.figures import figures_of, save
-    save(figures_of(evaluation), "out.pdf")
+    from smfeval.show.figures import gallery_of, save
+    save(gallery_of(evaluation).figures, "out.pdf")
 
 matplotlib is slow to import: import this package only where a figure is drawn.
 """
@@ -13,8 +13,6 @@ matplotlib is slow to import: import this package only where a figure is drawn.
 from smfeval.show.figures.gallery import (
     Gallery,
     figure_paths,
-    figures_of,
-    figures_of_pairs,
     gallery_of,
     gallery_of_pairs,
     gallery_of_track,
@@ -28,8 +26,6 @@ __all__ = [
     "Gallery",
     "draw",
     "figure_paths",
-    "figures_of",
-    "figures_of_pairs",
     "gallery_of",
     "gallery_of_pairs",
     "gallery_of_track",

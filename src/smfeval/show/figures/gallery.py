@@ -70,16 +70,6 @@ class Gallery:
     notes: tuple[str, ...] = ()
 
 
-def figures_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> dict[str, Figure]:
-    """Every figure of one evaluation or several; raises if there is none."""
-    return _require_figures(gallery_of(evaluations, make=make))
-
-
-def figures_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> dict[str, Figure]:
-    """Every figure of a comparison without a reference; raises if there is none."""
-    return _require_figures(gallery_of_pairs(comparison, make=make))
-
-
 def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gallery:
     """Every figure once, with all estimates that it can be drawn of; notes name the others."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
@@ -106,7 +96,7 @@ def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gal
 
 
 def gallery_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> Gallery:
-    """The map of all pairs, and their sensitivity to gauge and clock."""
+    """The map of all pairs, and k under other alignments and time offsets."""
     jobs = _jobs({"comparison": comparison, "pairs": comparison.pairs})
     names = [track.provenance.name for track in comparison.tracks]
     return replace(_draw_jobs(jobs, make), notes=missing_glyph_notes(names))
@@ -135,12 +125,6 @@ def _draw_jobs(jobs: list[FigureJob], make: FigureFactory) -> Gallery:
         except SmfevalError as error:
             refused[called] = str(error)
     return Gallery(figures, refused)
-
-
-def _require_figures(gallery: Gallery) -> dict[str, Figure]:
-    if not gallery.figures:
-        raise SmfevalError(next(iter(gallery.refusals.values())))
-    return gallery.figures
 
 
 RANKED_METRICS = ("mae", "energy", "log", "k")

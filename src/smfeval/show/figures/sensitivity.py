@@ -44,10 +44,10 @@ def aligned_pairs(pairs: Sequence[Pair]) -> str:
 
 
 TOO_FEW = "too few degrees of freedom"
-GaugeSensitivityRows = Sequence[tuple[str, float]]
+AlignmentRows = Sequence[tuple[str, float]]
 
 
-def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivityRows) -> None:
+def alignment_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | AlignmentRows) -> None:
     """k under each alignment, of one pair or several, or of rows (alignment, k).
 
     Hollow marks are alignments with fewer degrees of freedom than the tracks leave open: their k
@@ -59,7 +59,7 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivit
     ] or [("k", [AlignmentRow(kind, True, False, k) for kind, k in sweep])]  # type: ignore
     kinds = list(dict.fromkeys(row.gauge for _, line in rows for row in line))
     for number, (name, gauges) in enumerate(rows):
-        _draw_gauge_points(axes, name, [row for row in gauges if row.k is not None], kinds, number)
+        _draw_alignments(axes, name, [row for row in gauges if row.k is not None], kinds, number)
     axes.axhline(1, color=GREY, ls="--", label="1 or less shows nothing")
     every = [row for _, line in rows for row in line]
     if not all(row.admissible for row in every):
@@ -71,7 +71,7 @@ def gauge_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | GaugeSensitivit
     finish(axes, "alignment", "k of the pair", log="y")
 
 
-def _draw_gauge_points(
+def _draw_alignments(
     axes: Axes, name: str, line: list[AlignmentRow], kinds: Sequence[str], number: int
 ) -> None:
     k = check_positive([row.k or 0.0 for row in line], "k")
@@ -85,13 +85,13 @@ def _draw_gauge_points(
     axes.plot(at[chosen], k[chosen], "o", ms=9, mfc="none", mec=colour(number), mew=0.7)
 
 
-ClockSensitivityRows = Sequence[tuple[float, float]]
+OffsetRows = Sequence[tuple[float, float]]
 
 
-def clock_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | ClockSensitivityRows) -> None:
+def time_offset_sensitivity(axes: Axes, sweep: Pair | Sequence[Pair] | OffsetRows) -> None:
     """k over the offset in milliseconds, of one pair or several, or of rows (offset_ms, k)."""
     pairs = pairs_of(sweep)
-    rows: list[tuple[str, ClockSensitivityRows]] = [
+    rows: list[tuple[str, OffsetRows]] = [
         (pair_name(pair), [(row.offset_ms, row.k) for row in pair.clock]) for pair in pairs
     ] or [("k", sweep)]  # type: ignore[list-item]
     for number, (name, row) in enumerate(rows):

@@ -24,7 +24,11 @@ from smfeval.show.figures.nees import (
     nees_over_time,
     space_count,
 )
-from smfeval.show.figures.sensitivity import clock_sensitivity, gauge_sensitivity, pair_matrix
+from smfeval.show.figures.sensitivity import (
+    alignment_sensitivity,
+    pair_matrix,
+    time_offset_sensitivity,
+)
 from smfeval.show.figures.study import (
     anees_over_time,
     forest,
@@ -128,8 +132,8 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("path", "track", path_from_above, path_height_in),
         FigureKind("sigma", "track", reported_sigma, TIME_IN),
         FigureKind("pairs", "comparison", pair_matrix, 2.8),
-        FigureKind("gauge", "pairs", gauge_sensitivity, SQUARE_IN),
-        FigureKind("clock", "pairs", clock_sensitivity, SQUARE_IN),
+        FigureKind("alignment", "pairs", alignment_sensitivity, SQUARE_IN),
+        FigureKind("time_offset", "pairs", time_offset_sensitivity, SQUARE_IN),
         FigureKind("forest", "study", forest, forest_height_in),
         FigureKind("spread", "study", spread, lambda study, _: 0.5 + 0.25 * len(study)),
         FigureKind("anees", "repeats", anees_over_time, TIME_IN),
@@ -160,7 +164,9 @@ def draw(
     `subject`, `more` and `options` are what the figure's function takes after its Axes. `make`
     gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one.
     """
-    kind = figure_kind(name)
+    if name not in FIGURES:
+        raise OptionError(f"figure {name!r} is unknown; it is one of {', '.join(FIGURES)}")
+    kind = FIGURES[name]
     found = evaluation_list(subject) if kind.needs.startswith("evaluation") else []
     subjects = found if kind.needs == "evaluation" else [subject]
     rows = 1 if kind.rows is None else kind.rows(subjects[0])
@@ -211,10 +217,3 @@ def _label_outer(grid: Any, unused: Sequence[Any]) -> None:
             axes.set_ylabel("")
         if not last and axes.get_shared_x_axes().joined(axes, below[0]):
             axes.set_xlabel("")
-
-
-def figure_kind(name: str) -> FigureKind:
-    """An entry of the table, or an OptionError that lists the known ones."""
-    if name not in FIGURES:
-        raise OptionError(f"figure {name!r} is unknown; it is one of {', '.join(FIGURES)}")
-    return FIGURES[name]

@@ -1,4 +1,4 @@
-"""Pair inflation under every alignment: could the gauge explain it?"""
+"""k of a pair under every alignment: could the alignment explain it?"""
 
 from world import estimate, reference
 
@@ -13,4 +13,4 @@ comparison = compare_all(
         estimate(truth, "overconfident", seed=3, tightness=25.0),
     ]
 )
-save({"gauge": draw("gauge", comparison.pairs)}, "gauge.svg")
+save({"alignment": draw("alignment", comparison.pairs)}, "alignment.svg")

@@ -1,4 +1,4 @@
-"""Pair inflation if a clock were off: could an offset explain it?"""
+"""k of a pair if a time offset were wrong: could an offset explain it?"""
 
 from world import estimate, reference
 
@@ -13,4 +13,4 @@ comparison = compare_all(
         estimate(truth, "overconfident", seed=3, tightness=25.0),
     ]
 )
-save({"clock": draw("clock", comparison.pairs)}, "clock.svg")
+save({"time_offset": draw("time_offset", comparison.pairs)}, "time_offset.svg")
