@@ -293,6 +293,7 @@ def test_two_sets_of_columns_are_asked_about(tmp_path, rng):
         (["sigma_xx", "sigma_yy", "sigma_zz"], True, "FIRST..LAST"),
         (["uncertainty", "foo"], True, "FIRST..LAST"),
         (["foo", "bar", "qux"], False, "FIRST..LAST"),
+        (["lat_std", "lon_std"], True, "FIRST..LAST"),
     ],
 )
 def test_columns_that_may_be_a_covariance_are_not_lost(names, alike, say, tmp_path, rng):
@@ -315,7 +316,14 @@ def test_columns_that_may_be_a_covariance_are_not_lost(names, alike, say, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "names", [("vx", "vy", "vz"), ("twist.covariance[0]", "b_w_x", "acc_std"), ("foo", "seq")]
+    "names",
+    [
+        ("vx", "vy", "vz"),
+        ("twist.covariance[0]", "b_w_x", "acc_std"),
+        ("foo", "seq"),
+        ("p10", "p50"),
+        ("roll", "roll_deg", "theta", "yaw"),
+    ],
 )
 def test_other_columns_are_no_covariance(names, tmp_path, rng):
     columns = pose_columns(poses(N, rng)) | {name: rng.normal(size=N).tolist() for name in names}
@@ -628,3 +636,27 @@ def test_poses_in_a_plane(yaw, how, tmp_path, rng):
 def test_yaw_alone_is_no_rotation_in_space(tmp_path, rng):
     columns = dict(list(pose_columns(poses(N, rng)).items())[:4]) | {"yaw": [0.5] * N}
     assert not read(csv(tmp_path / "a.csv", columns)).about.oriented
+
+
+def test_short_names_that_fit_no_covariance_are_not_read(tmp_path, rng):
+    """`p1` to `p9` may be anything: no matrix, no refusal, but a doubt."""
+    columns = pose_columns(poses(N, rng)) | {f"p{k}": [float(k)] * N for k in range(1, 10)}
+    found = read(csv(tmp_path / "a.csv", columns))
+    assert not found.provenance.unread.alike
+    columns["p4"] = ["a"] * N
+    assert found.provenance.unread is not None
+    read(csv(tmp_path / "a.csv", columns))
+    named = {
+        name.replace("p", "cov_") if name[1:] in "123456789" else name: cells
+        for name, cells in columns.items()
+        if name[0] == "p"
+    }
+    with pytest.raises(FormatError, match="column 'cov_4' is 'a'"):
+        read(csv(tmp_path / "a.csv", pose_columns(poses(N, rng)) | named))
+
+
+def test_columns_that_the_user_names_are_refused_where_they_are_no_covariance(tmp_path, rng):
+    columns = pose_columns(poses(N, rng)) | {f"a{k}": [-1.0] * N for k in range(6)}
+    path = csv(tmp_path / "a.csv", columns)
+    with pytest.raises(SmfevalError, match="not positive semi-definite"):
+        read(path, columns="covariance=a0..a5")

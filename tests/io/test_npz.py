@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from smfeval.errors import SmfevalError
+from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import declared_gauge, format_of, read, write
 from support.beliefs import gaussian, poses
 
@@ -109,3 +109,14 @@ def test_junk_is_refused_in_words(tmp_path, rng):
         (tmp_path / "b.npz").write_bytes(bytes(bad))
         with suppress(SmfevalError):
             read(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("name", ["P", "cov", "pose_covariance"])
+def test_an_array_that_may_be_the_covariance_is_not_lost(name, tmp_path, rng):
+    track = gaussian(N, rng)
+    arrays = {"stamp": track.stamp, "position": track.position, "rotation": track.rotation}
+    np.savez(tmp_path / "a.npz", **arrays, **{name: track.covariance})
+    found = read(tmp_path / "a.npz")
+    assert found.provenance.unread.names == (name,)
+    with pytest.raises(OptionError, match="may be the covariance"):
+        write(found, tmp_path / "b.tum")

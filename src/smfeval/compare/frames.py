@@ -56,7 +56,7 @@ def as_gaussian(track: AnyTrack) -> tuple[GaussianTrack, tuple[str, ...]]:
         return track.moments, (note,)
     unread = track.provenance.unread
     lacks = "reports no uncertainty" if unread is None else "was read without a covariance"
-    how = "" if unread is None else f" (--columns {unread.columns} may read it)"
+    how = f" (--columns {unread.columns} may read it)" if unread and unread.columns else ""
     raise PairingError(f"{name} {lacks}{how}; a pair needs a covariance or particles on both sides")
 
 

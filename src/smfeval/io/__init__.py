@@ -230,7 +230,7 @@ def extrinsic_in_bags(
     return None
 
 
-UNREAD = "columns that were not read and may be the covariance (--columns {} reads them)"
+UNREAD = "columns that were not read and may be the covariance"
 
 
 def losses(track: "AnyTrack", entry: Format) -> list[str]:
@@ -243,7 +243,8 @@ def losses(track: "AnyTrack", entry: Format) -> list[str]:
         return [*lost, f"the particles{kept}"]
     if not isinstance(track, GaussianTrack):
         unread = track.provenance.unread
-        return lost if unread is None else [*lost, UNREAD.format(unread.columns)]
+        how = f" (--columns {unread.columns} reads them)" if unread and unread.columns else ""
+        return lost if unread is None else [*lost, f"{UNREAD}{how}"]
     lost += [] if "covariance" in entry.keeps else ["the covariance"]
     without = track.cross is not None and "cross-covariances" not in entry.keeps
     return [*lost, "the cross-covariances"] if without else lost

@@ -147,11 +147,12 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     ]
     found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
     found, received = _without_receive_time(names, found)
+    there = {role for role, _ in found}
+    rotation = QUATERNION if there & set(QUATERNION) else ()
+    whole = set(ANGLES) if "z" in there else {"yaw"}  # yaw alone says nothing of a body in space
+    if rotation or there & set(ANGLES) != whole:
+        found = [each for each in found if each[0] not in ANGLES]
     pose = _pose_columns(place, names, found)
-    rotation = QUATERNION if any(role in pose for role in QUATERNION) else ()
-    whole = set(ANGLES) if "z" in pose else {"yaw"}  # yaw alone says nothing of a body in space
-    if rotation or set(pose) & set(ANGLES) != whole:
-        pose = {role: column for role, column in pose.items() if role not in ANGLES}
     axes = AXES if "z" in pose or "yaw" not in pose else AXES[:2]  # planar
     missing = [role for role in ("stamp", *axes, *rotation) if role not in pose]
     if missing:

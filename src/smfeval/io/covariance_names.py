@@ -8,7 +8,7 @@ or the upper one: such columns have several readings, and their values decide (`
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from smfeval import words
@@ -87,6 +87,7 @@ class Reading:
 
     role: str  # of `--columns`, that asks for it
     entries: dict[Entry, int]
+    sure: bool = True  # its names mean nothing else, as `c1` and `p1` may
 
     @property
     def size(self) -> int:
@@ -97,13 +98,11 @@ class Reading:
         """The same with yaw in the third row, where it has no more than three."""
         if self.size > 3:
             return self
-        return Reading(
-            self.role,
-            {
-                (5 if i == 2 else i, 5 if j == 2 else j): column
-                for (i, j), column in self.entries.items()
-            },
-        )
+        entries = {
+            (5 if i == 2 else i, 5 if j == 2 else j): column
+            for (i, j), column in self.entries.items()
+        }
+        return replace(self, entries=entries)
 
     def matrices(self, values: "Floats") -> "Floats":
         """Symmetric matrices of the columns, in their order. (n, columns) -> (n, d, d)."""
@@ -188,15 +187,17 @@ def _by_entry(place: str, names: list[str], members: dict[int, NamedEntry], role
 
 def _numbered(place: str, names: list[str], members: dict[int, NamedEntry]) -> tuple[Reading, ...]:
     """Columns with numbers: those that count from 0 or 1 without a gap, or rows and columns."""
-    kind = next(iter(members.values())).kind
+    kind, family = next((part.kind, part.family) for part in members.values())
     counted = {int(part.number[0]): at for at, part in members.items() if len(part.number) == 1}
     if sorted(counted) in (list(range(len(members))), list(range(1, len(members) + 1))):
         roles = ENTRY_ROLES[: 4 if len(members) > 3 else 0] if kind == "covariance" else (kind,)
-        return layout_readings([counted[number] for number in sorted(counted)], roles)
+        found = layout_readings([counted[number] for number in sorted(counted)], roles)
+        return tuple(replace(each, sure=len(family) > 1) for each in found)
     digits = {column: "".join(part.number) for column, part in members.items()}
     first = min("".join(digits.values()))
     inside = all(len(two) == 2 and max(two) < str(int(first) + 6) for two in digits.values())
-    if kind == "sigma" or first not in "01" or not inside:
+    begins = 2 * first in digits.values()  # p10, p25 and p50 are percentiles
+    if kind == "sigma" or first not in "01" or not (inside and begins):
         return ()
     paired = {
         column: NamedEntry(kind, entry=(int(two[0]) - int(first), int(two[1]) - int(first)))
@@ -220,7 +221,7 @@ def complete(place: str, reading: Reading) -> tuple[Reading, tuple[int, ...]]:
     position = {entry: at for entry, at in reading.entries.items() if max(entry) < 3}
     if both <= diagonal and len(position) == 3:
         left = tuple(at for entry, at in reading.entries.items() if entry not in position)
-        return Reading(reading.role, position), left
+        return replace(reading, entries=position), left
     missing = sorted((j + 1, i + 1) for i, j in whole - both if i <= j)[:4]
     lacking = ", ".join(f"{i}{j}" for i, j in missing)
     raise FormatError(

@@ -209,24 +209,31 @@ def read(path: Path, options: ReadOptions) -> Track:
 def _choose_covariance(rows: CsvRows) -> tuple[Reading | None, Floats | None, list[str]]:
     """How the covariance is read, its matrices, and notes; of several readings the values decide.
 
-    A reading fits where nearly all of its matrices are positive semi-definite.
+    A reading fits where nearly all of its matrices are positive semi-definite. Where none does,
+    names that may mean something else are not read; others are, for their rows to be refused.
     """
     readings, notes = rows.meanings.readings, []
     if left := [rows.names[column] for column in rows.meanings.incomplete]:
         notes = [f"{words.join(left)} not used: a rotation has three deviations or variances"]
+    sure = all(reading.sure for reading in readings)
+    used = {column for reading in readings for column in reading.entries.values()}
+    if not readings or (not sure and not used <= set(rows.unused_numbers())):
+        return None, None, notes
     matrices = [_covariance(rows, reading) for reading in readings]
-    if len(readings) > 1:
-        fitting = [at for at, matrix in enumerate(matrices) if valid_share(matrix) >= FITS]
-        if len(fitting) > 1:
-            each = [readings[at].text(rows.names) for at in fitting]
-            raise FormatError(
-                f"{rows.path}: the covariance can be read in {len(each)} ways; say which: "
-                f"--columns {' or '.join(each)}"
-            )
-        notes += [f"read as {readings[at].text(rows.names)}, which alone fits" for at in fitting]
-        readings = tuple(readings[at] for at in fitting)
-        matrices = [matrices[at] for at in fitting]
-    return (readings[0], matrices[0], notes) if readings else (None, None, notes)
+    if sure and len(readings) == 1:
+        return readings[0], matrices[0], notes
+
+    fitting = [at for at, matrix in enumerate(matrices) if valid_share(matrix) >= FITS]
+    if not fitting:
+        return (readings[0], matrices[0], notes) if sure else (None, None, notes)
+    texts = [readings[at].text(rows.names) for at in fitting]
+    if len(fitting) > 1:
+        raise FormatError(
+            f"{rows.path}: the covariance can be read in {len(texts)} ways; say which: "
+            f"--columns {' or '.join(texts)}"
+        )
+    notes.append(f"read as {texts[0]}, which alone fits")
+    return readings[fitting[0]], matrices[fitting[0]], notes
 
 
 def _covariance(rows: CsvRows, reading: Reading) -> Floats:
@@ -284,7 +291,7 @@ def _used_cells(
     """The columns that are used, as text; all, where none is surely of a covariance."""
     import polars as pl  # noqa: PLC0415  slow to import
 
-    certain = len(meanings.readings) == 1
+    certain = bool(meanings.readings) and all(reading.sure for reading in meanings.readings)
 
     try:
         frame = pl.read_csv(

@@ -28,9 +28,17 @@ from smfeval.io.convention import track_of_arrays
 from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import existing_file, refuse_size
+from smfeval.io.unread_columns import names_uncertainty
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import (
+    AnyTrack,
+    GaussianTrack,
+    ParticleTrack,
+    Provenance,
+    Track,
+    UnreadColumns,
+)
 
 KEYS = ("stamp", "time", "position", "rotation", "covariance", "header")
 LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
@@ -56,12 +64,14 @@ def read(path: Path, options: ReadOptions) -> Track:
     rotation = _floats(path, arrays, "rotation", (len(stamp), 4)) if oriented else None
     unused = sorted(set(arrays["names"]) - set(KEYS))
     remarks = (f"{path}: not used: {words.join(unused)}",) if unused else ()
+    alike = tuple(name for name in unused if name == "P" or names_uncertainty(name))
+    unread = UnreadColumns(alike, None, alike=True) if alike and covariance is None else None
     return track_of_arrays(
         stamp,
         (position, rotation),
         covariance,
         options,
-        provenance=Provenance(str(path), "NumPy npz", remarks=remarks),
+        provenance=Provenance(str(path), "NumPy npz", remarks=remarks, unread=unread),
         intake=options.intake(lambda row: f"{path}: row {row}"),
         about=header.about() if header else None,
         declared=header.convention if header else (None, None),

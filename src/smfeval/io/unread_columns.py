@@ -17,26 +17,28 @@ from smfeval.track.row_checks import valid_share
 
 UNCERTAIN = re.compile(
     r"(cov|covs|covariance|var|variance|std|stddev|stdev|dev|deviation|sd|sig|sigma|unc|uncertainty"
-    r"|p(?=[xyzr]{2}\b|\d))([a-z]{0,2}|\d*)"
+    r"|p(?=[xyz]{2}\b))([a-z]{0,2}|\d*)"
 )
-OTHER = re.compile(
+NO_POSE = re.compile(  # what has an uncertainty of its own
     r"v|v[xyz]|vel|velocity|speed|twist|linear|angular|omega|w[xyz]|a[xyz]|acc|accel|acceleration"
-    r"|b|b[agw]?[xyz]?|bias|gyro|mag|gravity|g[xyz]?|imu|rs|temp|temperature|roll|pitch|yaw|heading"
-    r"|euler|lat|lon|latitude|longitude|alt|altitude|height|seq|id|index|idx|row|count|num|frame"
-    r"|status|mode|valid|sec|secs|nsec|nsecs|nanosec|stamp|time|timestamp|dt|unnamed|\d*"
+    r"|b|b[agw]?[xyz]?|bias|gyro|mag|gravity|g[xyz]?|imu|rs|temp|temperature"
+)
+PLAIN = re.compile(  # numbers that are no uncertainty unless a word for it stands beside
+    r"roll|pitch|yaw|heading|euler|lat|lon|latitude|longitude|alt|altitude|height|seq|id|index|idx"
+    r"|row|count|num|frame|status|mode|valid|sec|secs|nsec|nsecs|nanosec|stamp|time|timestamp|dt"
+    r"|unnamed|theta"
 )
 FEWEST = 3  # columns of numbers that may hold an uncertainty
 
 
 def unread_columns(names: list[str], numbers: Mapping[int, Floats]) -> UnreadColumns | None:
     """Columns of `numbers`, which were not read, that may be a covariance; None: there are none."""
-    words = {column: _words(names[column]) for column in numbers}
     unknown = [
         column
         for column, values in numbers.items()
-        if not any(OTHER.fullmatch(word) for word in words[column]) and values.any()
+        if values.any() and not _means_other(names[column])
     ]
-    named = [column for column in unknown if any(map(UNCERTAIN.fullmatch, words[column]))]
+    named = [column for column in unknown if names_uncertainty(names[column])]
     fitting = list(_fitting(unknown, numbers)) or list(_fitting(named, numbers))
     if fitting:
         found = [column for each in fitting for column in each.entries.values()]
@@ -46,6 +48,19 @@ def unread_columns(names: list[str], numbers: Mapping[int, Floats]) -> UnreadCol
         shown = tuple(names[column] for column in named or unknown)
         return UnreadColumns(shown, "covariance=FIRST..LAST", bool(named))
     return None
+
+
+def names_uncertainty(name: str) -> bool:
+    """Whether a name has a word for the uncertainty of a pose in it."""
+    found = _words(name)
+    return any(map(UNCERTAIN.fullmatch, found)) and not any(map(NO_POSE.fullmatch, found))
+
+
+def _means_other(name: str) -> bool:
+    """Whether a name is known to mean something else than the uncertainty of a pose."""
+    found = _words(name)
+    plain = any(map(PLAIN.fullmatch, found)) and not names_uncertainty(name)
+    return plain or not found or any(map(NO_POSE.fullmatch, found))
 
 
 def _words(name: str) -> list[str]:

@@ -34,7 +34,7 @@ class UnreadColumns:
     """Columns of a file that were not read and may be the covariance of its poses."""
 
     names: tuple[str, ...]
-    columns: str  # what the option `columns` would say of them
+    columns: str | None  # what the option `columns` would say of them; None: it cannot
     alike: bool  # their names or values are those of an uncertainty
 
 

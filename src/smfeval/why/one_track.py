@@ -283,7 +283,7 @@ def _doubts(known: ExaminedTrack) -> tuple[Why, ...]:
     if unread is None:
         return doubts
     evidence = {"columns": unread.names}
-    remedy = (("columns", unread.columns),)
+    remedy = (("columns", unread.columns),) if unread.columns else ()
     return (Why(UNREAD[not unread.alike], evidence, remedy, explains=True), *doubts)
 
 
