@@ -417,7 +417,7 @@ class Comparison(Result):
         """What was assumed because not all tracks declare it."""
         found = {
             "one body": not all(track.about.body for track in self.tracks),
-            "SE(3) alignment": self.options.alignment is None
+            "alignment": self.options.alignment is None
             and not all(track.about.gauge for track in self.tracks),
         }
         return tuple(name for name, holds in found.items() if holds)
