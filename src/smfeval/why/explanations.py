@@ -31,7 +31,7 @@ from smfeval.evaluation.judging import (
     white_noise,
 )
 from smfeval.judge.decide import Verdict, decide
-from smfeval.judge.sentences import values_text
+from smfeval.judge.sentences import value_text
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import finite_or_none
 
@@ -270,8 +270,10 @@ def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) 
 
 def _extrinsic_and_offset(scored: Verdict, found: Verdict | str) -> OtherExplanation:
     """Any extrinsic and time offset: what every verdict allows, unless they are known exactly."""
-    fitted = "" if isinstance(found, str) else f": {values_text(found, found.facts.freedoms)}"
-    return verdict_row("extrinsic and time offset", f"any{fitted}", scored, found)
+    values = () if isinstance(found, str) else (value_text(found, e) for e in found.facts.freedoms)
+    fitted = ", ".join(filter(None, values))
+    assumed = f"any ({fitted})" if fitted else "any"
+    return verdict_row("extrinsic and time offset", assumed, scored, found)
 
 
 def stamp_jitter(jitter_s: float) -> Noise:
