@@ -4,11 +4,11 @@ The way of the data, and where each step lives::
 
     read       files and bags into tracks, conventions converted at the door     io
     track      beliefs over time, checked once, in one convention                track
-    pair       estimate and reference in time; clocks                            associate
+    pair       estimate and reference in time; time offset                       associate
     align      one body, one world                                               align
     score      a number per scan, by strictly proper rules                       score
     summarise  a number and its interval per track, and the verdict              summarise
-    doubt      is a file what it claims to be? do the two fit each other?        why
+    doubt      is the file read as it was meant? do the two fit each other?      why
     evaluate   all of that in one call                                           evaluation
     compare    estimates against each other, over tracks, along a knob           compare
     ask why    what else could explain a verdict, and what is wrong              why

@@ -169,8 +169,8 @@ class Options:
     joint: JointChoice = option(
         "auto",
         TEXT,
-        "how errors of different scans move together: given beside the track, implied by the "
-        "growth of its covariances, or none assumed (default: given, else implied)",
+        "cross-covariances between scans: given beside the track, implied by the growth of its "
+        "covariances, or none (default: given, else implied)",
         at=EVERYWHERE,
         group=PAIRING,
         choices=JOINT_CHOICES,

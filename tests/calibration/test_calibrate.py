@@ -233,7 +233,7 @@ def test_what_lost_tracks_or_a_coarse_reference_seem_to_gain_is_not_recommended(
     lost = estimate.with_arrays({"position": estimate.position + away}), reference
     found = calibrate(tight[1:3], [lost], model="scale")
     assert found.gain.value > 100
-    assert "every track to prove a correction on is lost" in found.sentence
+    assert "every held-out track is lost" in found.sentence
     coarse = [(e, uncertain(r, sigma_m=10.0)) for e, r in tight[:2]]
     found = calibrate(coarse, model="scale")
     assert found.better == 2
@@ -249,7 +249,7 @@ def test_one_track_is_refused_unless_asked_for(tight):
     assert forced.how == "time blocks of one track"
     assert len(forced.held_out) == BLOCKS
     assert forced.correction.model == "scale"
-    assert any("say little about another track" in note for note in forced.notes)
+    assert any("may not hold for another track" in note for note in forced.notes)
     assert sum(row.scans for row in forced.held_out) == len(tight[0][0])
 
 

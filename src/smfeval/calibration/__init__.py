@@ -228,7 +228,7 @@ def _choose_parts(
     usable = [part for part in parts if part.name not in lost]
     if not usable:
         raise SeriesError(
-            "every training track is lost, and no factor mends that: "
+            "every training track is lost, which no factor corrects: "
             f"{parts[0].name}: {lost[parts[0].name]}"
         )
     known = {part.recording: part.name for part in parts}
@@ -280,14 +280,13 @@ def _notes(
     fitted = [each for each in every if each.claim is not None and each.claim.how == "after a fit"]
     if fitted:
         notes.append(
-            f"errors are those that an alignment by {fitted[0].alignment.kind} leaves, and the "
-            "estimates do not say how errors of different scans move together: in the estimator's "
-            "own world they are larger, and so is k"
+            f"errors are those after alignment by {fitted[0].alignment.kind}, and "
+            "cross-covariances are not known: in the estimator's own world errors are larger, and so is k"
         )
     if how == TIME:
         notes.append(
-            "parts of one track share its scene, its calibration and the alignment: the numbers "
-            "say little about another track"
+            "parts of one track share scene, extrinsic and alignment: the numbers may not hold for "
+            "another track"
         )
         unused = len(tracks) - len(lost) - 1
         notes += [f"{words.count(unused, 'other run')} on it not used"] if unused else []

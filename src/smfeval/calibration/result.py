@@ -177,7 +177,7 @@ class Calibration(Result):
         if not self.is_recommended:
             why = "no correction is shown to help"
             if self.is_lost:
-                why = "every track to prove a correction on is lost, and no factor mends that"
+                why = "every held-out track is lost, which no factor corrects"
             return f"publish the covariance as it is: {why}; {proof}"
         if self.how == TIME:
             caution = ", on this track"

@@ -137,7 +137,7 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
     scans.
     """
     if not isinstance(estimate, GaussianTrack):
-        return UNKNOWN, "particles say nothing about how their errors move together"
+        return UNKNOWN, "particles have no cross-covariances between scans"
     if choice == "none":
         return UNKNOWN, "no joint covariance is assumed (asked for)"
     cross = matched.cross if isinstance(matched, GaussianTrack) else None

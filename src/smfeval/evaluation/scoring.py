@@ -131,7 +131,7 @@ def _usable_scans(residuals: Residuals, space: OrientedSpace) -> tuple[Bools, tu
     if doubtful.any():
         limit = f"sigma is above {words.exact(SIGMA_WARNED_RAD)} rad"
         share = f"in {words.share(float(doubtful.mean()))} of scans"
-        notes.append(f"rotation {limit} {share}: a Gaussian is a poor picture of it")
+        notes.append(f"rotation {limit} {share}: a Gaussian describes it poorly")
     return ~(wide | singular), tuple(notes)
 
 

@@ -15,7 +15,7 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     doubts = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
     if len(doubts) > 1 and not verbose:
         doubts = [f"{doubts[0]}; {words.count(len(doubts) - 1)} more (-v)"]
-    doubts += ["mend that first: a factor would hide it"] if doubts else []
+    doubts += ["correct that first: a factor would hide it"] if doubts else []
 
     tracks = calibration.correction.learnt.tracks
     learnt = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
@@ -83,7 +83,7 @@ def _lost_texts(calibration: Calibration) -> list[str]:
     return [
         *(f"{_outcome_text(each)}; {each.lost}" for each in held.values()),
         *(f"{name}: {why}; not learnt from" for name, why in unseen),
-        *(["no factor mends a lost track"] if held or unseen else []),
+        *(["no factor corrects a lost track"] if held or unseen else []),
     ]
 
 

@@ -109,8 +109,8 @@ def _best_text(column: Column, ranked: Sequence[tuple[float, MetricCell]]) -> st
 
 RemarkTexts = tuple[str, ...]
 
-TOO_FEW = f"too few tracks to test (fewer than {FEWEST} shared ones that differ): nobody is marked"
-NO_RIVAL = "one contender without a rival: nobody is marked"
+TOO_FEW = f"too few tracks to test (fewer than {FEWEST} shared ones that differ): none is marked"
+NO_RIVAL = "one contender without a rival: none is marked"
 
 
 def rank_line(ranks: Ranks) -> str:
