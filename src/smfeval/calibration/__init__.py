@@ -281,7 +281,7 @@ def _notes(
     if fitted:
         notes.append(
             f"errors are those after alignment by {fitted[0].alignment.kind}, and "
-            "cross-covariances are not known: in the estimator's own world errors are larger, and so is k"
+            "cross-covariances are not known: in the estimator's own world frame k is larger"
         )
     if how == TIME:
         notes.append(
