@@ -48,3 +48,22 @@ def test_no_text_is_cut_and_nothing_scrolls_sideways(tab, size, scheme):
         tab.chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         tab.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert tab.complaints == []
+
+
+def test_on_paper_the_verdict_the_command_and_every_fold_are_seen(tab):
+    paper = {"width": 703, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    tab.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)
+    tab.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        tab.do("dispatchEvent(new Event('beforeprint'))")
+        tab.wait("document.documentElement.scrollWidth <= 703")
+        hidden = (
+            "[...document.querySelectorAll('.verdict, pre, details > :not(summary, .choose), table')]"
+            ".filter((each) => each.textContent.trim() && !each.offsetHeight)"
+            ".map((each) => `${each.tagName}.${each.className}`)"
+        )
+        assert tab.js(hidden) == []
+    finally:
+        tab.do("dispatchEvent(new Event('afterprint'))")
+        tab.chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        tab.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})

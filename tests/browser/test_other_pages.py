@@ -91,7 +91,7 @@ def test_poses_have_words_for_a_close_up_and_their_error_for_a_colour(tab, sever
     title = "document.getElementById('top-view').data.at(-2).marker.colorbar.title.text"
     looked_at(tab, several, 2)
     assert tab.js(shown) == [False, True]
-    assert tab.js(title) == "error (m)"
+    assert tab.js(title) == "error"
     looked_at(tab, several, 0)
     assert tab.js(shown) == [True, False]
     assert tab.js(title) == "error / sigma"

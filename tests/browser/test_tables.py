@@ -10,7 +10,7 @@ ROWS = f"{TABLE}.tBodies[0].rows"
 
 @pytest.fixture(scope="module")
 def tab(opened):
-    return opened(page.study_page(study(), command="smfeval study"))
+    return opened(page.study_page(study(), command="smfeval study")).unfolded()
 
 
 def column(tab, number):

@@ -1,12 +1,12 @@
 // Coverage: share of scans inside the region of each level, with its interval.
 
-function coverageCurve(place, tracks, curves) {
+function coverageCurve(place, tracks, curves, looked) {
   const draw = () => {
     const honest = {
       type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], name: "if consistent", hoverinfo: "skip",
       line: { color: colour("quiet"), dash: "dash", width: 1 },
     };
-    const lines = curves.flatMap((curve, n) => (curve ? curveOf(curve, tracks[n].short, n) : []));
+    const lines = curves.flatMap((curve, n) => (curve ? curveOf(curve, tracks[n].short, n, n === looked.chosen) : []));
     const layout = layoutOf({
       dragmode: false,
       hovermode: "closest",
@@ -16,9 +16,11 @@ function coverageCurve(place, tracks, curves) {
     Plotly.react(place, [honest, ...lines], layout, CONFIG);
   };
   themed(draw);
+  return { redraw: draw, moveTo() {} };
 }
 
-function curveOf(curve, name, n) {
+/** The curve, and the band of its interval if it is looked at: several would hide each other. */
+function curveOf(curve, name, n, isChosen) {
   const look = lineOf(n);
   const known = curve.level.map((_, i) => i).filter((i) => curve.low[i] !== null);
   const edge = (ends, more) => ({
@@ -27,8 +29,7 @@ function curveOf(curve, name, n) {
     showlegend: false, legendgroup: String(n), ...more,
   });
   return [
-    edge(curve.low, {}),
-    edge(curve.high, { fill: "tonexty", fillcolor: `${look.color}33` }),
+    ...(isChosen ? [edge(curve.low, {}), edge(curve.high, { fill: "tonexty", fillcolor: `${look.color}33` })] : []),
     {
       type: "scatter", mode: "lines+markers", name: legendName(name), legendgroup: String(n),
       x: [0, ...curve.level, 1], y: [0, ...curve.share, 1],

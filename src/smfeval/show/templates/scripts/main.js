@@ -96,7 +96,7 @@ async function showTracks(told) {
   await breath();
   overTime(element("over-time"), tracks, words, looked, time);
   await breath();
-  if (element("curve")) coverageCurve(element("curve"), tracks, told.curves);
+  if (element("curve")) views.push(coverageCurve(element("curve"), tracks, told.curves, looked));
   whenSeen(element("scene"), (place) => views.push(scene(place, tracks, words, looked, pointAt)), false);
   whenSeen(element("close-up"), (place) => views.push(closeUp(place, tracks, words, looked)), false);
   whenSeen(element("nees"), (place) => neesOverTime(place, tracks, told.orientations, looked, time));

@@ -190,10 +190,11 @@ function themed(draw) {
   addEventListener("afterprint", () => { root.classList.remove("printing"); draw(); });
 }
 
-const PAPER_WIDTH = 690; // pixels: as wide as A4 between its margins; the style sheet has heights
+// Pixels: as wide as A4 between its margins; the style sheet has the same heights.
+const PAPER_WIDTH = 690, PAPER_HEIGHT = 350, PAPER_HEIGHT_OF_TWO = 430;
 
 /** Two plots above each other need more than one. */
-const paperHeight = (plot) => (plot._fullLayout.yaxis2 ? 430 : 350);
+const paperHeight = (plot) => (plot._fullLayout.yaxis2 ? PAPER_HEIGHT_OF_TWO : PAPER_HEIGHT);
 
 // While the page is printed, plots have a size that fits paper; called once all are drawn.
 // Plots in space are shrunk as they are: WebGL would draw a new size only after the print.

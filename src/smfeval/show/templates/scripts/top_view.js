@@ -2,6 +2,7 @@
 
 const LOST = 0.5; // of the reference's extent: scans with a larger error do not widen the view
 const TOPS = [3, 10, 30, 100, 300, 1000]; // ends of the colour scale, and one over them
+const TICKS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, ...TOPS];
 const TOP_SHARE = 0.98; // of scans that are within the scale
 // Blue below 1, red above; all are seen on light and dark ground.
 const RATIO_COLOURS = [[0, "#2b6cb0"], [0.5, "#b9bec6"], [0.75, "#e8833a"], [1, "#b3001b"]];
@@ -24,7 +25,7 @@ function topView(place, tracks, words, looked, onPoint) {
     const points = shown.flatMap(([track], n) => seen[n].map((i) => placeOf(track, i)))
       .concat(referencePoints(chosen));
     const [across, along] = [0, 1].map((i) => roomAbout(points.map((point) => point[i])));
-    const used = fillOf(place, across, along, tracks.length === 1);
+    const used = fillOf(place, across, along);
     const traces = [
       ...(words.reference ? [flatPath(chosen, (i) => referencePlace(chosen, i), words.reference, {
         color: colour("quiet"), dash: "dash", width: 1.5,
@@ -66,14 +67,16 @@ function roomAbout(values) {
   return [low - room, high + room];
 }
 
-const WIDE = 1.8; // times as wide as high: such a path, if alone, has the width of the page
+const WIDE = 1.8; // times as wide as high: such a path needs less height
 const AROUND = [140, 90]; // pixels about a plot: labels and scale, labels and legend
 
 /** The shares of the plot's width and height that a path to scale takes up. */
-function fillOf(place, across, along, alone) {
+function fillOf(place, across, along) {
   const aspect = (across[1] - across[0]) / (along[1] - along[0]);
-  place.closest(".pictures")?.classList.toggle("wide-path", alone && aspect > WIDE);
-  const box = (place.clientWidth - AROUND[0]) / (place.clientHeight - AROUND[1]);
+  place.closest(".pictures")?.classList.toggle("wide-path", aspect > WIDE);
+  const onPaper = root.classList.contains("printing");
+  const [width, height] = onPaper ? [PAPER_WIDTH, PAPER_HEIGHT] : [place.clientWidth, place.clientHeight];
+  const box = (width - AROUND[0]) / (height - AROUND[1]);
   return [Math.min(1, aspect / box), Math.min(1, box / aspect)];
 }
 
@@ -90,7 +93,9 @@ function colouredPath(track, name, words, [wide, tall]) {
   const scans = inSpace(track), values = colourOf(track, scans);
   const sorted = [...values].sort((a, b) => a - b), high = sorted[Math.floor(TOP_SHARE * (sorted.length - 1))];
   const top = track.sigma ? TOPS.find((each) => each >= high) ?? TOPS[TOPS.length - 1] : high || 1;
-  const ticks = [...TOPS, ...TOPS.map((each) => 1 / each), 1].filter((each) => each <= top && each >= 1 / top);
+  const ticks = track.sigma
+    ? TICKS.filter((each) => each <= top && each >= 1 / top)
+    : [0.25, 0.5, 0.75, 1].map((share) => share * top);
   const scale = track.sigma ? {
     color: values.map((value) => Math.log10(Math.max(value, 1e-9))), colorscale: RATIO_COLOURS,
     cmin: -Math.log10(top), cmax: Math.log10(top),
@@ -102,10 +107,10 @@ function colouredPath(track, name, words, [wide, tall]) {
       + `${track.sigma ? ", %{customdata[2]:.3g} sigma" : ""}<extra></extra>`,
     marker: {
       size: 6, ...scale, colorbar: {
-        title: { text: track.sigma ? `${words.error} / sigma` : `${words.error} (m)`, side: "right", font: { size: 12 } },
+        title: { text: track.sigma ? `${words.error} / sigma` : words.error, side: "right", font: { size: 12 } },
         thickness: 10, outlinewidth: 0,
         x: 0.5 + wide / 2 + 0.01, y: 1, yanchor: "top", len: Math.max(tall, 0.5), tickfont: { size: 11 },
-        ...(track.sigma && { tickvals: ticks.map(Math.log10), ticktext: ticks.map((each) => String(Number(each.toPrecision(1)))) }),
+        tickvals: track.sigma ? ticks.map(Math.log10) : ticks, ticktext: ticks.map(track.sigma ? plainNumber : length),
       },
     },
   };
