@@ -212,7 +212,7 @@ def test_the_honest_quantile_undoes_the_pit(rng):
 def test_particles_have_a_band_of_their_own(rng):
     cloud = particle_evaluation(rng)
     axes = draw("nees", cloud).axes[0]
-    (polygon,) = band_of(axes, "particles")
+    (polygon,) = band_of(axes, "95 % if consistent")
     assert polygon[:, 1].max() == pytest.approx(
         honest_quantile(cloud.position.residuals, 0.975).max()
     )

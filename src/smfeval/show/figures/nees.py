@@ -73,16 +73,19 @@ def space_count(evaluations: Evaluations) -> int:
 
 
 def _draw_consistent_band(axes: Axes, scored: ScoredScans, start: int) -> None:
-    low, middle, high = (honest_quantile(scored.residuals, q) for q in CONSISTENT_QUANTILES)
+    """The band of Gaussians is constant; that of particles depends on the effective ones."""
+    quantiles = [honest_quantile(scored.residuals, q) for q in CONSISTENT_QUANTILES]
+    label = "95 % if consistent"
     if effective_particles(scored.residuals) is None:
-        axes.axhspan(low[0], high[0], color=BAND_GREY, lw=0, zorder=0, label="95 % if consistent")
-        axes.axhline(middle[0], color=GREY, lw=0.8, zorder=1, label="median if consistent")
-        return
-    stamp = scored.estimate.stamp
-    time, *curves = time_series(stamp, low, middle, high, origin_ns=start)
-    low, middle, high = (curve[1] for curve in curves)
-    draw_band(axes, time, low, high, color=BAND_GREY, label="95 % if consistent (particles)")
-    axes.plot(time, middle, color=GREY, lw=0.8, zorder=1, label="median if consistent (particles)")
+        low, middle, high = (float(each[0]) for each in quantiles)
+        axes.axhspan(low, high, color=BAND_GREY, lw=0, zorder=0, label=label)
+        line = axes.axhline(middle)
+    else:
+        time, *curves = time_series(scored.estimate.stamp, *quantiles, origin_ns=start)
+        lows, medians, highs = (curve[1] for curve in curves)
+        draw_band(axes, time, lows, highs, color=BAND_GREY, label=label)
+        (line,) = axes.plot(time, medians)
+    line.set(color=GREY, lw=0.8, zorder=1, label="median if consistent")
 
 
 MIN_SCANS = 20  # scans: fewer have no lags to speak of

@@ -87,7 +87,7 @@ def path_from_above(axes: Axes, track: AnyTrack) -> None:
         size = float(np.ptp(belief.position[:, :2], axis=0).max())
         block = belief[at].position_covariance[:, :2, :2]
         ellipses(axes, belief.position[at, :2], block, factor=magnification(block, size))
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_aspect("equal")
     finish(axes, "x (m)", "y (m)")
 
 
