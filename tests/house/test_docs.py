@@ -32,6 +32,7 @@ from tools.blocks import blocks_of, files_of, pages  # noqa: E402
 from tools.folding import COLUMNS, fold, fold_page  # noqa: E402
 from tools.made import remade  # noqa: E402
 from tools.material import lay_out  # noqa: E402
+from tools.pictures import SHARED, drawn  # noqa: E402
 from tools.running import CHECKS, UNCHECKED, Session  # noqa: E402
 from tools.way import NAMES as DRAWN  # noqa: E402
 from tools.way import PICTURE, picture  # noqa: E402
@@ -216,6 +217,19 @@ def test_every_figure_is_shown():
     page = NAMED["figures.md"].read_text()
     shown = re.findall(r"^### (\w+)\n\n.+?\n\n!\[\w+\]\(figures/(\w+)\.svg\)", page, re.M | re.S)
     assert sorted(shown) == sorted((name, name) for name in FIGURES)
+
+
+def test_every_picture_has_a_script_and_is_shown():
+    everything = "".join(page.read_text() for page in NAMED.values())
+    shown = set(re.findall(r"\bpictures/(\w+)\.svg", everything))
+    assert shown == {path.stem for path in (DOCS / "pictures").glob("*.py")} - set(SHARED)
+
+
+@pytest.mark.slow
+def test_every_picture_is_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("numba", reason="the worlds of the lab need numba")
+    monkeypatch.setattr("tools.pictures.BUILT", tmp_path)
+    assert len(drawn()) > 2 * len(list((DOCS / "pictures").glob("*.py")))
 
 
 def test_every_number_is_in_the_table_of_numbers():
