@@ -11,6 +11,7 @@ from smfeval.cli.main import main
 from smfeval.errors import FormatError
 from smfeval.io import declared_gauge, format_of, is_geodetic, read
 from smfeval.io.receivers import ellipse_ratios
+from smfeval.track import Track
 from support.logs import nav_cov, nav_pvt, sentence
 
 pytest.importorskip("pyubx2", reason="extra gnss is not installed")
@@ -246,3 +247,22 @@ def test_messages_may_begin_behind_something_else(before, tmp_path):
     broken[-1] ^= 1
     with pytest.raises(FormatError, match="binary data of no format"):
         read(stream(tmp_path / "b.log", b"text\n", bytes(broken)))
+
+
+@pytest.mark.parametrize("kind", ["GGA", "GNS"])
+def test_without_gst_positions_alone_are_read(kind, tmp_path):
+    whole = epoch("070801.25", gst()) + epoch("070802.25", gst())
+    kept = [line for line in whole.splitlines(keepends=True) if "GST" not in line]
+    text = "".join(kept)
+    if kind == "GNS":
+        where = "3509.9236360,N,13652.8865444,E"
+        text = "".join(
+            sentence(f"GNGNS,07080{i}.25,{where},AN,09,1.0,-0.3548,40.0,,") for i in (1, 2)
+        )
+    found = read(stream(tmp_path / "a.nmea", text), origin=ORIGIN)
+    assert type(found) is Track
+    np.testing.assert_allclose(found.position[0], ENU, atol=2e-3)
+    np.testing.assert_array_equal(np.diff(found.stamp), 10**9)
+    assert any("positions without uncertainty" in note for note in found.provenance.notes)
+    belief = read(stream(tmp_path / "b.nmea", whole), origin=ORIGIN)
+    np.testing.assert_array_equal(found.position, belief.position)

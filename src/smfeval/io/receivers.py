@@ -9,7 +9,7 @@ pyubx2 and pynmeagps (extra `gnss`).
 radial, so that an axis has hAcc / sqrt 2, and nothing is known of correlations. Positions are of
 the antenna, rounded to 1e-7 degrees (1.1 cm) and 1 mm; heights are above the ellipsoid.
 
-**NMEA.** Fixes are GGA or GNS with the standard deviations of GST of the same time: those of
+**NMEA.** Fixes are GGA or GNS, with the standard deviations of GST of the same time: those of
 latitude, longitude and altitude (m), and an error ellipse, two axes and the bearing of the larger
 one. Where the ellipse is of the same size as the two standard deviations it adds their correlation,
 
@@ -17,7 +17,7 @@ one. Where the ellipse is of the same size as the two standard deviations it add
 
 where it is not (receivers are known whose axes are of 95 %), the covariance is a diagonal.
 Altitudes are above sea level; with the separation of the geoid they are above the ellipsoid.
-Times have no date: it is that of RMC or ZDA.
+Times have no date: it is that of RMC or ZDA. Without GST, positions alone are read: a reference.
 """
 
 import io
@@ -111,21 +111,13 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
         raise FormatError(f"{path}: the stream has {has}{also}: there is no position with a sigma")
 
     rows = [fix for _, fix in fixes]
-    radial = np.array([(each.hAcc, each.vAcc) for each in rows], dtype=np.float64) / 1000
+    covariance, known, notes = _ubx_covariances(fixes, beliefs)
     carriers = Counter(int(getattr(each, "carrSoln", 0)) for each in rows)
     kinds = [
         f"{count} {CARRIER_NAMES.get(kind, f'of kind {kind}')}"
         for kind, count in sorted(carriers.items())
     ]
-    remarks: tuple[str, ...] = (ELLIPSOID_REMARK, UTC_REMARK, f"fixes: {', '.join(kinds)}")
-    if beliefs:
-        covariance, known = _nav_covariances(fixes, beliefs)
-        convention, remarks = f"{POSITION_ONLY}; full", (COV_REMARK, *remarks)
-        notes = _disagreement_notes(covariance[known], radial[known])
-    else:
-        axis, known = radial[:, 0] ** 2 / 2, np.ones(len(rows), dtype=np.bool_)
-        covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
-        convention, notes = f"{POSITION_ONLY}; diagonal", (ACCURACY_NOTE,)
+    remarks = (ELLIPSOID_REMARK, UTC_REMARK, f"fixes: {', '.join(kinds)}")
 
     def flagged(field: str, value: int) -> Bools:
         return np.array([getattr(fix, field, 1 - value) == value for fix in rows], dtype=np.bool_)
@@ -138,9 +130,9 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
         row=np.arange(len(rows)),
         llh=np.array([(each.lat, each.lon, each.height / 1000) for each in rows], dtype=np.float64),
         covariance=covariance,
-        convention=convention,
+        convention=f"{POSITION_ONLY}; {'full' if beliefs else 'diagonal'}",
         notes=notes,
-        remarks=remarks,
+        remarks=(COV_REMARK, *remarks) if beliefs else remarks,
         dropped=damaged,
     )
     marks = [
@@ -162,6 +154,17 @@ def _ubx_stamp(fix: Any) -> int:
 
 
 Numbered = list[tuple[int, Any]]  # messages with their places in the stream
+
+
+def _ubx_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools, tuple[str, ...]]:
+    """Covariances of NAV-COV, or else of hAcc and vAcc; which fixes have one; notes."""
+    radial = np.array([(each.hAcc, each.vAcc) for _, each in fixes], dtype=np.float64) / 1000
+    if beliefs:
+        covariance, known = _nav_covariances(fixes, beliefs)
+        return covariance, known, _disagreement_notes(covariance[known], radial[known])
+    axis = radial[:, 0] ** 2 / 2
+    covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
+    return covariance, np.ones(len(fixes), dtype=np.bool_), (ACCURACY_NOTE,)
 
 
 def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]:
@@ -204,68 +207,81 @@ SAME_SIZE = 0.1  # of the ellipse and the standard deviations, relative
 SIZE_95 = 2.448  # sqrt of the 95 % point of chi^2 with 2 degrees of freedom
 FIRST_DAY = date(1970, 1, 1)
 NEAR_SENTENCES = 10  # of one kind: an epoch has one, or one for each system of satellites
+NO_GST = "there is no GST: positions without uncertainty were read"
+ROUNDED = "all standard deviations are whole metres: they are rounded"
+NO_SEPARATION = (
+    "fixes have no separation of the geoid: their altitudes, above sea level, were read as above "
+    "the ellipsoid"
+)
+NO_DATE = "no sentence has a date (RMC, ZDA): stamps count from midnight"
 GST_REMARK = "GST: standard deviations (1 sigma) of latitude, longitude and altitude"
 
 
 def read_nmea(path: Path, options: ReadOptions) -> Track:
-    """Read the fixes of an NMEA stream as a position-only belief."""
+    """Read the fixes of an NMEA stream: a belief by its GST sentences, positions alone without."""
     pynmeagps = import_extra("pynmeagps", "gnss", "NMEA streams")
     found, damaged = _messages(
         path,
         lambda stream, failed: pynmeagps.NMEAReader(stream, quitonerror=1, errorhandler=failed),
     )
     dates = Sentences.of_kind(found, _date)
-    epochs = _epochs(found, dates)
-    if not epochs:
+    kind = next((kind for kind in ("GST", "GGA", "GNS") if _epochs(found, dates, kind)), None)
+    if kind is None:
         kinds = ", ".join(sorted({each.msgID for each in found})) or "no sentence at all"
-        raise FormatError(
-            f"{path}: there is no GST, so no standard deviation of a position (there is {kinds})"
-        )
+        raise FormatError(f"{path}: there is no GST, GGA or GNS with a time (there is {kinds})")
 
-    gst, positions = [each.gst for each in epochs], [each.position for each in epochs]
-    sigma = _numbers(gst, "stdLat", "stdLong", "stdAlt")
+    epochs = _epochs(found, dates, kind)
+    positions = [each.position for each in epochs]
     place = _numbers(positions, "lat", "lon", "alt", "sep")
-    covariance, unused = _gst_covariances(sigma, _numbers(gst, "stdMajor", "stdMinor", "orient"))
     above_sea = np.isnan(place[:, 3])
     llh = np.stack([place[:, 0], place[:, 1], place[:, 2] + np.nan_to_num(place[:, 3])], axis=1)
-
-    known = sigma[np.isfinite(sigma)]
-    rounded = len(known) and (known == np.floor(known)).all()
-    notes = {
-        unused: bool(unused),
-        f"{int(above_sea.sum())} fixes have no separation of the geoid: their altitudes, above "
-        "sea level, were read as above the ellipsoid": above_sea.any(),
-        "all standard deviations are whole metres: they are rounded": rounded,
-        "no sentence has a date (RMC, ZDA): stamps count from midnight": not dates,
-    }
+    no_quality = np.array([getattr(each, "quality", 1) == 0 for each in positions], dtype=np.bool_)
+    marks: list[tuple[Bools, str]] = [
+        (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
+        (
+            no_quality | np.asarray(np.isnan(llh).any(axis=1)),
+            "no fix (quality, position or altitude)",
+        ),
+    ]
+    covariance, convention, notes = np.zeros((len(epochs), 3, 3)), None, [NO_GST]
+    if kind == "GST":
+        covariance, convention, notes, empty = _gst_belief([each.sentence for each in epochs])
+        marks.append((empty, "no standard deviation (empty or 0)"))
+    if above_sea.any():
+        notes.append(f"{int(above_sea.sum())} {NO_SEPARATION}")
+    notes += [] if dates else [NO_DATE]
     above = () if above_sea.any() else (f"{ELLIPSOID_REMARK} (altitude and separation)",)
     fixes = Fixes(
         name=str(path),
-        format="NMEA, GST",
+        format=f"NMEA, {kind}",
         stamp=np.array([each.stamp for each in epochs], dtype=np.int64),
         row=np.arange(len(epochs)),
         llh=llh,
         covariance=covariance,
-        convention=f"{POSITION_ONLY}; {'diagonal' if unused else 'full'}",
-        notes=tuple(note for note, holds in notes.items() if holds),
-        remarks=(GST_REMARK, *above, UTC_REMARK),
+        convention=convention,
+        notes=tuple(notes),
+        remarks=(*([GST_REMARK] if kind == "GST" else []), *above, UTC_REMARK),
         dropped=damaged,
     )
-    no_quality = np.array([getattr(each, "quality", 1) == 0 for each in positions], dtype=np.bool_)
-    no_fix = no_quality | np.asarray(np.isnan(llh).any(axis=1))
-    marks: list[tuple[Bools, str]] = [
-        (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
-        (no_fix, "no fix (quality, position or altitude)"),
-        (~np.asarray((np.nan_to_num(sigma) > 0).all(axis=1)), "no standard deviation (empty or 0)"),
-    ]
     return _usable(fixes, marks, options)
+
+
+def _gst_belief(gst: list[Any]) -> tuple[Floats, str, list[str], Bools]:
+    """Covariances of GST sentences, what they are, notes, and which sentences have none."""
+    sigma = _numbers(gst, "stdLat", "stdLong", "stdAlt")
+    covariance, unused = _gst_covariances(sigma, _numbers(gst, "stdMajor", "stdMinor", "orient"))
+    known = sigma[np.isfinite(sigma)]
+    rounded = len(known) and (known == np.floor(known)).all()
+    notes = [note for note, holds in ((unused, unused), (ROUNDED, rounded)) if holds]
+    empty: Bools = ~np.asarray((np.nan_to_num(sigma) > 0).all(axis=1))
+    return covariance, f"{POSITION_ONLY}; {'diagonal' if unused else 'full'}", notes, empty
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """A GST sentence, the position of the same time, and the stamp in ns."""
+    """A sentence, the position of the same time, and the stamp in ns."""
 
-    gst: Any
+    sentence: Any
     position: Any | None
     stamp: int
 
@@ -295,25 +311,25 @@ class Sentences:
         return len(self.place)
 
 
-def _epochs(found: list[Any], dates: Sentences) -> list[Epoch]:
-    """Each GST with the GGA, or else GNS, of its time.
+def _epochs(found: list[Any], dates: Sentences, kind: str) -> list[Epoch]:
+    """Each sentence of a kind with the GGA, or else GNS, of its time.
 
     The day is by the date nearest in the stream; midnight may lie between the two.
     """
     gga = Sentences.of_kind(found, lambda each: each.msgID == "GGA")
     gns = Sentences.of_kind(found, lambda each: each.msgID == "GNS")
     epochs = []
-    for at, gst in enumerate(found):
-        if gst.msgID != "GST" or not isinstance(gst.time, time):
+    for at, each in enumerate(found):
+        if each.msgID != kind or not isinstance(each.time, time):
             continue
-        day, seconds, dated = FIRST_DAY, _seconds(gst.time), dates.nearest(at)
+        day, seconds, dated = FIRST_DAY, _seconds(each.time), dates.nearest(at)
         if dated is not None:
             ahead = seconds - _seconds(dated.time)
             turn = 1 if ahead < -HALF_DAY_S else -1 if ahead > HALF_DAY_S else 0
             day = (_date(dated) or FIRST_DAY) + timedelta(days=turn)
         stamp = _utc_ns(datetime.combine(day, time(), tzinfo=UTC), seconds)
-        position = gga.nearest(at, gst.time) or gns.nearest(at, gst.time)
-        epochs.append(Epoch(gst, position, stamp))
+        position = gga.nearest(at, each.time) or gns.nearest(at, each.time)
+        epochs.append(Epoch(each, position, stamp))
     return epochs
 
 
