@@ -238,8 +238,11 @@ def test_the_ending_says_what_is_saved(folder, capsys, monkeypatch):
         (SCORE, ".html, .htm, .pdf, .png, .svg, .json, .csv, .tex, .md, .parquet"),
         (("pair", "a.square", "b.square"), ".html, .htm, .pdf, .png, .svg, .json, .csv"),
         (("check", "a.square"), ".html, .htm, .pdf, .png, .svg, .json"),
-        (("calibrate", "a.square", "--ref", "ref.tum"), ".json, .yaml, .csv, .tex, .md"),
-        (("nis", "i.csv"), ".json"),
+        (
+            ("calibrate", "a.square", "--ref", "ref.tum"),
+            ".json, .yaml, .html, .htm, .csv, .tex, .md",
+        ),
+        (("nis", "i.csv"), ".html, .htm, .json"),
     ],
 )
 def test_an_unknown_ending_is_refused_with_those_that_are_known(words, ends, folder, capsys):

@@ -26,7 +26,7 @@ from smfeval.cli.progress import study_progress
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
-from smfeval.io.source import is_url
+from smfeval.io.source import is_url, read_start
 from smfeval.show.render import json_text
 from smfeval.show.study import latex, terminal
 from smfeval.show.study.formats import FORMATS
@@ -257,13 +257,14 @@ def _write_draft(chosen: argparse.Namespace, folder: Path, path: Path) -> str:
     if not start.is_absolute():
         start = Path(os.path.relpath(start, path.parent))
     draft = plan_of_folder(folder, start=start.as_posix(), recipe=recipe)
-    if chosen.init is None and path.exists() and path.read_text(encoding="utf-8") != draft.text:
+    text = draft.text.encode()
+    if chosen.init is None and path.exists() and read_start(path, len(text) + 1) != text:
         raise OptionError(
             f"{path} is there and is not what would be drafted for {folder}: run it "
             f"(smfeval study {path}), or draft another (smfeval study --init {folder} -o FILE)"
         )
     with writing(path) as stream:
-        stream.write(draft.text.encode())
+        stream.write(text)
     plan = read_plan(path)
     for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)

@@ -108,7 +108,7 @@ FLAGS: dict[str, VerbFlags] = {
     ),
     "study": verb_flags(
         "Score every estimator on every track, and compare them over tracks.",
-        ("runs/ --save paper.tex", "--init runs/", "study.toml --save study.html"),
+        ("runs/ --save paper.tex", "study.toml --save study.html"),
         flag(
             "plan",
             "STUDY.toml",

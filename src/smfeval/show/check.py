@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ REPRESENTATION_WORDS = {
 
 def report(found: "Found", commands: Sequence[str] = (), *, verbose: bool = False) -> Report:
     """What is in a track, and whether it can be scored, or the topics of a bag; what to do next."""
-    following = tuple(f"next: {command}" for command in commands)
+    following = tuple(f"next: {words.visible(command)}" for command in commands)
     if isinstance(found, list):
         return Report((replace(_topics(found), notes=following),))
     rows, notes = tuple(track_rows(found, verbose=verbose)), (last_line(found), *following)
@@ -41,6 +42,7 @@ def report(found: "Found", commands: Sequence[str] = (), *, verbose: bool = Fals
 
 def next_commands(found: "Found", source: str, reference: str = "REF") -> list[str]:
     """What to type next, with the topics of a bag or the reference that was found beside."""
+    source, reference = map(quote, (source, reference))
     if not isinstance(found, list):
         axes = found.scorable.axes
         chosen = f" --axes {axes}" if axes != "xyz" else ""
