@@ -316,7 +316,7 @@ def test_score_prints_doubts_beside_the_verdict(estimate, reference, tmp_path, c
     assert "doubt" in outcome.out
     assert "--extrinsic" in outcome.out
     assert "the bodies' axes differ by a constant rotation" in outcome.out
-    assert outcome.out.startswith("consistent: with another extrinsic (")
+    assert outcome.out.startswith("CONSISTENT  with another extrinsic (")
 
 
 def test_pairs_are_doubted_too(estimate, reference):
@@ -363,24 +363,24 @@ def adrift(estimate, reference):
 @pytest.mark.parametrize(
     ("mistake", "first", "named"),
     [
-        (lambda e, r: (wxyz(e), r), "cannot tell", "written wxyz"),
-        (swapped_blocks, "cannot tell", "rotation first, or degrees?"),
-        (square_degrees, "cannot tell", "rotation first, or degrees?"),
+        (lambda e, r: (wxyz(e), r), "CANNOT TELL", "written wxyz"),
+        (swapped_blocks, "CANNOT TELL", "rotation first, or degrees?"),
+        (square_degrees, "CANNOT TELL", "rotation first, or degrees?"),
         (one_covariance, "", "configured, not estimated"),
         (
             lambda e, r: (e, changed(r, position=1000 * r.position)),
-            "cannot tell",
+            "CANNOT TELL",
             "is the reference in millimetres?",
         ),
-        (lambda e, r: (e, mirrored(r)), "cannot tell", "is the y axis of the reference mirrored?"),
+        (lambda e, r: (e, mirrored(r)), "CANNOT TELL", "is the y axis of the reference mirrored?"),
         (
             lambda e, r: (e, moved(r, MOUNTED)),
-            "cannot tell: k = 56.6, but another",
+            "CANNOT TELL  k = 56.6, but another",
             "try --extrinsic",
         ),
-        (short_reference, "consistent", "outside the time of the reference"),
-        (sparse_reference, "consistent", "--tolerance 0.05, --offset auto, --association gp"),
-        (adrift, "the estimate is lost", "RMSE 1"),
+        (short_reference, "CONSISTENT", "outside the time of the reference"),
+        (sparse_reference, "CONSISTENT", "--tolerance 0.05, --offset auto, --association gp"),
+        (adrift, "OVERCONFIDENT  the estimate is lost", "RMSE 1"),
     ],
 )
 def test_score_names_each_mistake(

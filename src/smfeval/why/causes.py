@@ -156,7 +156,7 @@ ONE_TRACK: dict[str, Text] = {
     "rotation-first": (
         "rotation sigma {rotation_deg:angle}, position sigma {position_m:length}: rotation first, "
         "or degrees?",
-        "the rotation block grows along the track, the position block does not: rotation first?",
+        "the rotation block grows along the track, the position block not: rotation first?",
     ),
     "deviation-for-variance": "sigma {sigma_m:length}, but positions jitter by {jitter_m:length}: "
     "standard deviations, not variances?",
@@ -166,7 +166,7 @@ ONE_TRACK: dict[str, Text] = {
 
 MISTAKES = {
     "scalar-first": "are the quaternions of {who} written wxyz?",
-    "inverse": "does {who} give the pose of the world in the body?",
+    "inverse": "is {who} the pose of the world in the body?",
     "mirrored-x": "is the x axis of {who} mirrored?",
     "mirrored-y": "is the y axis of {who} mirrored?",
     "mirrored-z": "is the z axis of {who} mirrored?",
@@ -177,7 +177,7 @@ MISTAKES = {
 def _extrinsic(evidence: Evidence) -> str:
     degrees = words.angle(evidence["angle_deg"])
     if not evidence["applied"]:
-        return f"the bodies' axes differ by a constant rotation of {degrees}: an extrinsic?"
+        return f"the bodies' axes differ by a constant rotation of {degrees} (an extrinsic)"
     hint = ": is it the inverse?" if evidence["inverse_is_nearer"] else ""
     return f"the extrinsic leaves a constant rotation of {degrees} between the bodies{hint}"
 
@@ -195,15 +195,14 @@ TWO_TRACKS: dict[str, Text] = {
         "{ours} is {ratio:number} times as large as {theirs}: is one of them in another unit?",
     ),
     **{
-        f"{role}-{mistake}": "the bodies do not move together (coherence {coherence:two} of 1): "
-        + question
+        f"{role}-{mistake}": "the motions differ (coherence {coherence:two} of 1): " + question
         for role in ("estimate", "reference")
         for mistake, question in MISTAKES.items()
     },
     "upside-down": "the alignment turns the z axis of {ours} by {tilt_deg:angle}: is an axis "
     "mirrored?",
     "extrinsic": _extrinsic,
-    "lever-arm": "a lever arm of {lever_m:length} explains the errors: an extrinsic?",
+    "lever-arm": "a lever arm of {lever_m:length} explains the errors (an extrinsic)",
     "origin": "{who} names the place on Earth of its zero, {other} does not: are both in one "
     "frame?",
     "lost": _lost,
