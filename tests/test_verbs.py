@@ -58,7 +58,7 @@ def test_the_noise_of_a_reference_may_be_a_text_a_number_or_what_they_mean(here)
     sigma = ReferenceSigma(0.01)
     for said in ("1cm", 0.01, np.float64(0.01), sigma):
         found = smfeval.evaluate("a.square", "ref.tum", ref_sigma=said, ref_shared=said)
-        assert found.options == Options(ref_sigma=sigma, ref_shared=sigma)
+        assert found.options == Options(ref_sigma=sigma, ref_shared=sigma, tolerance_s=0.005)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ class Options:
     axes: str = option(
         POSITION_AXES,
         TEXT,
-        "some of x, y, z (default xyz)",
+        "some of x, y, z (default: xyz, of a planar estimate xy)",
         at=EVERYWHERE,
         group=PAIRING,
         check=_position_space,  # refuses axes that do not exist

@@ -71,7 +71,7 @@ def evaluate(
     given = _split(keywords, "score", "evaluate", read_from=(estimate, reference))
     options = _options(options, given, extrinsic)
     truth, (belief,) = _read_against([estimate], reference, given, options)
-    return evaluation.evaluate(belief, truth, options=options, pairs=pairs)
+    return _evaluate(belief, truth, options, given, pairs)
 
 
 def evaluate_all(
@@ -100,14 +100,17 @@ def evaluate_all(
     options = _options(options, given, extrinsic)
     correct = None if calibration is None else (calibration, telemetry)
     truth, beliefs = _read_against(estimates, reference, given, options, correct)
+    evaluations = []
     if not common:
-        return [evaluation.evaluate(each, truth, options=options) for each in beliefs]
+        for done, belief in enumerate(beliefs):
+            report(done, len(beliefs))
+            evaluations.append(_evaluate(belief, truth, options, given))
+        return evaluations
 
     pairs = [nearest_pairs(each, truth, options) for each in beliefs]
     shared = reduce(np.intersect1d, [each.reference for each in pairs])
     if len(shared) == 0:
         raise PairingError("no reference pose is matched by all estimates")
-    evaluations = []
     for belief, own in zip(beliefs, pairs, strict=True):
         kept = np.isin(own.reference, shared)
         note = f"{len(own) - int(kept.sum())} matched scans left out: not common to all estimates"
@@ -117,10 +120,24 @@ def evaluate_all(
             reference=own.reference[kept],
             gap_s=own.gap_s[kept],
         )
-        evaluations.append(
-            evaluation.evaluate(belief, truth, options=options, pairs=fewer, notes=(note,))
-        )
+        evaluations.append(_evaluate(belief, truth, options, given, fewer, note))
     return evaluations
+
+
+def _evaluate(
+    belief: AnyTrack,
+    truth: AnyTrack,
+    options: Options,
+    given: "Keywords",
+    pairs: Pairs | None = None,
+    *notes: str,
+) -> Evaluation:
+    """Score on the axes asked for, or on those that the belief has."""
+    axes_notes: tuple[str, ...] = ()
+    if "axes" not in given.options:
+        options, axes_notes = evaluation.choose_axes(belief, options)
+    notes = (*notes, *axes_notes)
+    return evaluation.evaluate(belief, truth, options=options, pairs=pairs, notes=notes)
 
 
 def pair(

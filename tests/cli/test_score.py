@@ -226,17 +226,39 @@ def test_swapped_files_are_noticed(walked, capsys):
     )
 
 
-def test_a_planar_belief_is_refused_with_a_hint_and_scored_on_its_axes(walked, capsys):
+def level(track):
+    """The belief without variance of z, along a level path that keeps its heading."""
+    flat = track.covariance.copy()
+    flat[:, 2, :] = flat[:, :, 2] = 0
+    return track.with_arrays({"covariance": flat})
+
+
+def test_a_planar_belief_is_scored_on_its_axes_with_a_note(walked, capsys):
+    _, honest = walked
+    write(level(honest), "planar.square")
+    words = ("score", "planar.square", "--ref", "truth.tum", "--json")
+    found, asked = (strict_json(run(capsys, *words, *more).out) for more in ((), ("--axes", "xy")))
+    assert found["axes"] == asked["axes"] == "xy"
+    assert found["scores"] == asked["scores"]
+    note = "the estimate is planar (it reports no variance of z): scored on axes xy"
+    assert set(found["notes"]) - set(asked["notes"]) == {note}
+    steady = honest.position * np.array([1.0, 1.0, 0.0])
+    write(honest.with_arrays({"position": steady}), "planar.square")
+    found = strict_json(run(capsys, *words).out)
+    assert found["axes"] == "xy"
+    assert any("(its z never changes)" in note for note in found["notes"])
+
+
+def test_a_belief_without_variance_of_another_axis_is_refused_with_a_hint(walked, capsys):
     _, honest = walked
     flat = honest.covariance.copy()
-    flat[:, 2, :] = flat[:, :, 2] = 0
-    write(honest.with_arrays({"covariance": flat}), "planar.square")
-    sentence = refused(capsys, "score", "planar.square", "--ref", "truth.tum")
-    assert "the covariance is singular on axes xyz (variances x " in sentence
-    assert "3000 of 3000 scans); score on axes xy" in sentence
+    flat[:, 0, :] = flat[:, :, 0] = 0
+    still = np.tile([0.0, 0.0, 0.0, 1.0], (len(honest), 1))
+    write(honest.with_arrays({"covariance": flat, "rotation": still}), "wall.square")
+    sentence = refused(capsys, "score", "wall.square", "--ref", "truth.tum")
+    assert "the covariance is singular on axes xyz (variances x 0, y " in sentence
+    assert "3000 of 3000 scans); score on axes yz" in sentence
     assert "stamp 0.000000000" in sentence
-    outcome = run(capsys, "score", "planar.square", "--ref", "truth.tum", "--axes", "xy", "--json")
-    assert strict_json(outcome.out)["axes"] == "xy"
 
 
 def test_a_few_singular_scans_are_left_out_on_request_and_counted(walked, capsys):

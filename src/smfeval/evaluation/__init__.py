@@ -23,6 +23,7 @@ from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_space
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.evaluation.scoring import (
     REQUIRED_RULES,
+    choose_axes,
     score_orientation,
     score_position,
     summarise,
@@ -43,6 +44,7 @@ __all__ = [
     "Evaluation",
     "Options",
     "ScoredScans",
+    "choose_axes",
     "evaluate",
     "nearest_pairs",
 ]
