@@ -41,20 +41,6 @@ from smfeval.show.figures.sweep import sweep
 from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
 from smfeval.show.series import evaluation_list, origin_ns
 
-# For an "evaluation" each estimate has a panel, "evaluations" are drawn together.
-Needs = Literal[
-    "track",
-    "evaluations",
-    "evaluation",
-    "comparison",
-    "pairs",
-    "study",
-    "repeats",
-    "ranks",
-    "sweep",
-    "arrays",
-]
-
 
 @dataclass(frozen=True)
 class FigureKind:
@@ -62,12 +48,11 @@ class FigureKind:
 
     `height_in` may depend on the subject and the width of the panel. `rows` gives the number of
     stacked axes for a subject; None: `draw` takes a single Axes. With `grid`, it takes one for
-    each estimate. `over_time`: it takes the origin of time. `shares`: panels have
-    the same scales.
+    each estimate. `over_time`: it takes the origin of time. `shares`: panels have the same scales.
     """
 
     name: str
-    needs: Needs
+    needs: str  # "evaluation": a panel for each, "evaluations": together; track, study, ...
     draw: Callable[..., None]
     height_in: float | Callable[[Any, float], float]
     title: str = ""
@@ -162,7 +147,8 @@ def draw(
     """A figure of the table in the house style: panels, one legend below, the alignment as title.
 
     `subject`, `more` and `options` are what the figure's function takes after its Axes. `make`
-    gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one.
+    gives an empty figure: the default belongs to no window, that of `pyplot.figure` to one. A
+    `title` replaces that of the table.
     """
     if name not in FIGURES:
         raise OptionError(f"figure {name!r} is unknown; it is one of {', '.join(FIGURES)}")
