@@ -104,8 +104,21 @@ def test_a_command_that_is_stopped_leaves_no_temporary_file(number, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (128 + number, "smfeval: stopped\n")
+    assert (process.returncode, said) == (128 + number, "smfeval: stopped; no file was written\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_is_stopped_names_what_it_has_written(folder, capsys, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("smfeval.cli.score.draw", stop)
+    words = ("score", "a.square", "--ref", "r.tum", "--save", "a.html")
+    saving = ("--save", "scans.parquet", "--save", "all.json")
+    assert run(capsys, *words).err == "smfeval: stopped; no file was written\n"
+    said = run(capsys, *words, *saving)
+    assert said.code == 130
+    assert said.err.endswith("smfeval: stopped; whole and kept: scans.parquet and all.json\n")
 
 
 HUNG_UP = """

@@ -15,6 +15,7 @@ from support.study_folders import PLAN, planned, simple
 
 RUN = "from smfeval.cli.main import run; run()"
 TRACKS = [f"t{i}" for i in range(40)]
+KEPT = "runs that are done are kept, and the same command goes on from there"
 
 
 def workers_of(started: subprocess.Popen) -> list[psutil.Process]:
@@ -55,7 +56,7 @@ def test_a_study_that_is_stopped_says_one_line_and_leaves_no_process(how, whom, 
     workers = workers_of(started)
     whom(started.pid, how)
     _, told = started.communicate(timeout=30)
-    assert (started.returncode, told) == (130, "smfeval: stopped\n")
+    assert (started.returncode, told) == (130, f"smfeval: stopped; {KEPT}\n")
     _, alive = psutil.wait_procs(workers, timeout=10)
     assert not alive
 

@@ -97,6 +97,7 @@ def escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 def main(arguments: list[str]) -> int:
     """Run a command line; returns the exit code."""
     signals: list[int] = []
+    getattr(sys.modules.get("smfeval.io.atomic"), "WRITTEN", []).clear()  # of another command
     try:
         with _ending_in_order(signals):
             code = _run(arguments)
@@ -105,7 +106,7 @@ def main(arguments: list[str]) -> int:
         _drop_output()
         return 0
     except KeyboardInterrupt:
-        _print_error("stopped")
+        _print_error(f"stopped; {_kept_words(arguments)}")
         return 128 + (signals or [signal.SIGINT])[0]
     except MemoryError:
         return _print_error("there is not enough memory for this")
@@ -122,6 +123,18 @@ def main(arguments: list[str]) -> int:
         )
         return BUG_EXIT_CODE
     return code
+
+
+def _kept_words(arguments: list[str]) -> str:
+    """What a command that is stopped leaves behind."""
+    if arguments[:1] == ["study"]:
+        return "runs that are done are kept, and the same command goes on from there"
+    from smfeval.io.atomic import WRITTEN  # noqa: PLC0415  --help starts in a blink
+    from smfeval.words import join  # noqa: PLC0415
+
+    if not WRITTEN:
+        return "no file was written"
+    return f"whole and kept: {join((path.name for path in WRITTEN), most=5)}"
 
 
 def _run(arguments: list[str]) -> int:

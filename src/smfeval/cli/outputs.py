@@ -16,6 +16,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smfeval.cli.progress import progress
 from smfeval.cli.saves import FOLDER, outputs_of
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
@@ -138,8 +139,10 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
     """
     page, gallery_name = DRAWN[verb]
     for path in outputs_of(chosen, "page"):
-        make = getattr(import_module("smfeval.show.page"), page)
-        write_page(path, make(result, command=command_line(verb, chosen.arguments)))
+        with progress("page"):
+            make = getattr(import_module("smfeval.show.page"), page)
+            text = make(result, command=command_line(verb, chosen.arguments))
+        write_page(path, text)
     targets = outputs_of(chosen, "figures")
     if not targets and not getattr(chosen, "plot", False):
         return
@@ -149,12 +152,14 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
     if targets:
         from smfeval.show.figures import figure_paths, save  # noqa: PLC0415
 
-        figures: Gallery = gallery(subject)
+        with progress("figures"):
+            figures: Gallery = gallery(subject)
         _print_notes(figures)
         for target in targets:
             made = figure_paths(figures.figures, target)
             check_outputs(made, inputs=chosen.inputs, force=chosen.force)
-            made = save(figures.figures, target)
+            with progress("figures"):
+                made = save(figures.figures, target)
             print(f"smfeval: figures in {', '.join(map(str, made))}", file=sys.stderr)
     if chosen.plot:
         from matplotlib import pyplot  # noqa: PLC0415  slow to import

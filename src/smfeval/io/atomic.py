@@ -92,6 +92,7 @@ def _temporary_file(path: Path) -> Iterator[Path]:
 
 
 _TEMPORARY: set[Path] = set()  # that this process is writing
+WRITTEN: list[Path] = []  # that this process has written whole
 
 
 def remove_temporary_files() -> None:
@@ -119,6 +120,7 @@ def _rename(targets: dict[Path, Path]) -> None:
                 raise unwritable(path, error) from error
             undo.callback(put_back)
         undo.pop_all()
+    WRITTEN.extend(targets.values())
 
 
 if TYPE_CHECKING:
