@@ -98,6 +98,8 @@ class TestTumPairToTable:
         write_tum("ref.tum", walk[0])
         write_tum("est.tum", walk[1], walk[1].covariance)
         assert "without a reference (--ref)" in refused(capsys, "score", "est.tum", "ref.tum")
+        Path("notes.txt").write_text("today we drove\n")
+        assert "TUM has 8, stamp x y z qx qy qz qw" in refused(capsys, "check", "notes.txt")
         assert "are they exchanged?" in refused(capsys, "score", "ref.tum", "--ref", "est.tum")
 
 

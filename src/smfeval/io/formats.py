@@ -458,7 +458,8 @@ def recognise_format(path: Path) -> Format:
             f"these, say so: {' or '.join(f'--columns {each}' for each in lists)}"
         )
     raise FormatError(
-        f"{path}: the format is not recognised (first row: {len(head.first_row)} columns); "
+        f"{path}: the format is not recognised (first row: {len(head.first_row)} columns; TUM has "
+        "8, stamp x y z qx qy qz qw, and with a covariance 21 or 36 more); if it is one of these, "
         f"name it: {readable}"
     )
 
