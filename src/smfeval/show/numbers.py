@@ -3,6 +3,7 @@
 import numpy as np
 
 from smfeval import words
+from smfeval.align.fit import Alignment
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.motion import RelativeMotion
@@ -228,16 +229,8 @@ def setup_rows(evaluation: Evaluation) -> list[Row]:
         *reading_rows("reference", evaluation.reference),
         *_pairing_rows(evaluation),
     ]
-    text = "none"
-    if alignment.kind != "none":
-        on = f" (fitted on the first {options.fit_on})" if options.fit_on else ""
-        degrees = f"{alignment.freedoms} degrees of freedom"
-        fitted = f"over {words.length(alignment.fitted_path_m)}"
-        residual = f"residual {words.length(alignment.residual_m or 0)}"
-        scale = f", scale {words.exact(alignment.scale)}" if alignment.kind == "sim3" else ""
-        free = f"; not determined: {', '.join(alignment.free)}" if alignment.free else ""
-        text = f"{alignment.kind}{on}, {degrees} {fitted}, {residual}{scale}{free}"
-    rows += [Row("alignment", text), Row("axes", options.axes)]
+    on = f", fitted on the first {options.fit_on}" if options.fit_on else ""
+    rows += [Row("alignment", f"{alignment_text(alignment)}{on}"), Row("axes", options.axes)]
     if claim is not None and (claim.how != "reported" or claim.joint.kind != "unknown"):
         rows.append(Row("covariance", claim.sentence))
     if not evaluation.comparable:
@@ -270,6 +263,17 @@ def setup_rows(evaluation: Evaluation) -> list[Row]:
     if motion is not None and motion.growth is not None:
         rows.append(Row("k growth", motion.growth.sentence))
     return rows
+
+
+def alignment_text(alignment: Alignment) -> str:
+    """The kind, what was fitted over which path, and what is left."""
+    if alignment.kind == "none":
+        return "none"
+    fitted = f"{alignment.freedoms} degrees of freedom over {words.length(alignment.fitted_path_m)}"
+    residual = f"residual {words.length(alignment.residual_m or 0)}"
+    scale = f", scale {words.exact(alignment.scale)}" if alignment.kind == "sim3" else ""
+    free = f"; not determined: {', '.join(alignment.free)}" if alignment.free else ""
+    return f"{alignment.kind}, {fitted}, {residual}{scale}{free}"
 
 
 def _pairing_rows(evaluation: Evaluation) -> list[Row]:

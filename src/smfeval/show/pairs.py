@@ -14,7 +14,7 @@ from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.judge.sentences import evidence_rows, support, title
 from smfeval.show.check import reading_rows
-from smfeval.show.numbers import relative_motion_table
+from smfeval.show.numbers import alignment_text, relative_motion_table
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -270,18 +270,11 @@ def offset_table(pair: Pair) -> Table:
 
 def pair_setup_rows(pair: Pair) -> list[Row]:
     """How two tracks were matched, aligned and scored."""
-    alignment, text = pair.alignment, "none"
-    if alignment.kind != "none":
-        free = f"; not determined: {', '.join(alignment.free)}" if alignment.free else ""
-        residual = f"residual {words.length(alignment.residual_m or 0)}"
-        path = f"over {words.length(alignment.fitted_path_m)}"
-        degrees = f"{alignment.freedoms} degrees of freedom"
-        text = f"{alignment.kind}, {degrees} {path}, {residual}{free}"
     how = HOW_WORDS.get(pair.difference.how)
     share = words.share(pair.share_a)
     return [
         Row("matched", _matched_text(pair)),
-        Row("alignment", text),
+        Row("alignment", alignment_text(pair.alignment)),
         *labelled("covariance", (f"{name}: {why}" for name, why in claim_reasons(pair))),
         *([] if how is None else [Row("covariance", how)]),
         Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
