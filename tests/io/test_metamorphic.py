@@ -297,7 +297,7 @@ def test_no_number_changes(make, tmp_path):
     assert not failed, failed[:5]
 
 
-LOGS = {"bag", "px4", "ardupilot", "ubx", "nmea"}  # messages of many kinds, not rows
+LOGS = {"bag", "px4", "ardupilot", "ubx", "nmea", "graph"}  # messages or vertices, not rows
 
 
 def test_every_format_of_rows_is_among_them(tmp_path, rng):

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError, TrackError
+from smfeval.errors import FormatError, OptionError, TrackError, reason_of
 from smfeval.io.atomic import replacing
 from smfeval.io.parquet import read_table
 from smfeval.io.source import (
@@ -203,8 +203,7 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
     try:
         text = pl.read_csv(b"\n".join(lines), has_header=False, schema=schema)
     except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise FormatError(f"{name}: the rows cannot be read ({reason})") from error
+        raise FormatError(f"{name}: the rows cannot be read ({reason_of(error)})") from error
     used = (*columns.innovation, *columns.covariance.values())
     numbers = {}
     for column in used:  # null where a cell is empty
@@ -213,15 +212,6 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         numbers[column] = cells.cast(pl.Float64, strict=False)
         _refuse_cell(name, numbers[column].is_null() & cells.is_not_null(), cells, column, first)
     frame = pl.DataFrame(numbers)
-    there = [pl.col(each).is_not_null() for each in columns.innovation]
-    d = len(columns.innovation)
-    triangle = [
-        pl.col(columns.covariance[i, j])
-        if (i, j) in columns.covariance
-        else pl.when(there[i]).then(0.0)
-        for i in range(d)
-        for j in range(i + 1)
-    ]
     sensor, accepted = pl.Series([DEFAULT_SENSOR] * len(frame)), pl.Series([True] * len(frame))
     if "sensor" in columns.names:
         sensor = text["sensor"].str.strip_chars()
@@ -234,8 +224,19 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         sensor=sensor,
         accepted=accepted,
         innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
-        covariance=pl.concat_list(triangle).list.drop_nulls(),
+        covariance=pl.concat_list(_lower_triangle(columns)).list.drop_nulls(),
     )
+
+
+def _lower_triangle(columns: InnovationColumns) -> list[pl.Expr]:
+    """Entries of the covariances; those without a column are zero where there is an innovation."""
+    return [
+        pl.col(columns.covariance[i, j])
+        if (i, j) in columns.covariance
+        else pl.when(pl.col(row).is_not_null()).then(0.0)
+        for i, row in enumerate(columns.innovation)
+        for j in range(i + 1)
+    ]
 
 
 def _refuse_cell(name: str, wrong: pl.Series, words_of: pl.Series, column: str, first: int) -> None:

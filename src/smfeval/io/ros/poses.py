@@ -231,17 +231,7 @@ def read_particles(
     received, stamps, frames, clouds = zip(*taken, strict=True)
     stamp, notes = settle_stamps(stamps, received)
     count = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
-    full, empty = np.flatnonzero(count), np.flatnonzero(count == 0)
-    dropped: tuple[DroppedRows, ...] = ()
-    if not len(full):
-        raise FormatError(f"{name}: none of the {len(empty)} messages holds a particle")
-    if len(empty):
-        first, reason = int(empty[0]), "the message holds no particle"
-        place = f"{name} message {first + 1}"
-        if options.bad_rows == "refuse":
-            raise TrackError(reason, place=place, row=first, remedy="bad_rows")
-        dropped = (DroppedRows("no particle in the message", len(empty), place),)
-
+    full, dropped = np.flatnonzero(count), _empty_clouds(name, count, options)
     offset = np.concatenate([[0], np.cumsum(count[full])])
     particle = np.concatenate([clouds[at] for at in full])
 
@@ -262,6 +252,21 @@ def read_particles(
         ),
         intake=options.intake(where),
     )
+
+
+def _empty_clouds(name: str, count: Ints, options: ReadOptions) -> tuple[DroppedRows, ...]:
+    """Messages without a particle, which are left out, or refused."""
+    empty = np.flatnonzero(count == 0)
+    if not len(empty):
+        return ()
+    if len(empty) == len(count):
+        raise FormatError(f"{name}: none of the {len(empty)} messages holds a particle")
+    first = int(empty[0])
+    place = f"{name} message {first + 1}"
+    if options.bad_rows == "refuse":
+        reason = "the message holds no particle"
+        raise TrackError(reason, place=place, row=first, remedy="bad_rows")
+    return (DroppedRows("no particle in the message", len(empty), place),)
 
 
 UNKNOWN, APPROXIMATED, DIAGONAL = range(3)
