@@ -17,6 +17,7 @@ from smfeval.show.pairs import (
     with_short_names,
 )
 from smfeval.show.report import ReportSection, Row
+from smfeval.words import stem
 
 MOST_SUPPORT = 2  # sentences below the verdict
 
@@ -28,7 +29,9 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
     pairs, attribution = comparison.pairs, comparison.attribution
     short = [f"{pair.a} and {pair.b}" for pair in pairs]
     axes = comparison.options.axes
-    tracks = drawn_tracks([(n, pair.scored, axes) for n, pair in zip(short, pairs, strict=True)])
+    tracks = drawn_tracks(
+        [(f"{stem(pair.a)} and {stem(pair.b)}", pair.scored, axes) for pair in pairs]
+    )
     first = []
     if attribution is not None:
         first = [ReportSection(table=k_pair_matrix(comparison))]

@@ -3,7 +3,6 @@
 const root = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const narrow = () => innerWidth < 720;
-const isBrief = () => narrow() || root.classList.contains("printing");
 const touch = !matchMedia("(hover: hover)").matches;
 
 // Okabe and Ito, safe for the colour-blind; the last is the colour of the text.

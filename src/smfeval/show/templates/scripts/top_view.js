@@ -3,6 +3,7 @@
 const LOST = 0.5; // of the reference's extent: scans with a larger error do not widen the view
 const TOPS = [3, 10, 30, 100, 300, 1000]; // ends of the colour scale, and one over them
 const TICKS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, ...TOPS];
+const ROOM = 1.12; // times: 0.3 and 3 are within a scale to 3
 const TOP_SHARE = 0.98; // of scans that are within the scale
 // Blue below 1, red above; all are seen on light and dark ground.
 const RATIO_COLOURS = [[0, "#2b6cb0"], [0.5, "#b9bec6"], [0.75, "#e8833a"], [1, "#b3001b"]];
@@ -92,7 +93,7 @@ const colourOf = (track, scans) =>
 function colouredPath(track, name, words, [wide, tall]) {
   const scans = inSpace(track), values = colourOf(track, scans);
   const sorted = [...values].sort((a, b) => a - b), high = sorted[Math.floor(TOP_SHARE * (sorted.length - 1))];
-  const top = track.sigma ? TOPS.find((each) => each >= high) ?? TOPS[TOPS.length - 1] : high || 1;
+  const top = track.sigma ? ROOM * (TOPS.find((each) => each >= high) ?? TOPS[TOPS.length - 1]) : high || 1;
   const ticks = track.sigma
     ? TICKS.filter((each) => each <= top && each >= 1 / top)
     : [0.25, 0.5, 0.75, 1].map((share) => share * top);
