@@ -64,7 +64,7 @@ def test_a_source_may_name_a_topic(tmp_path):
     [
         (b"", "the file is empty"),
         (b"\x00\x01\x02\x03" * 50, "binary data"),
-        (b"1 2 3 4 5\n", r"not recognised \(first row: 5 columns\)"),
+        (b"1 2 3 4 5\n", r"not recognised \(first row: 5 columns; TUM has 8"),
         (b"hello world\n", "not recognised"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_byte_order_mark_before_a_comment_is_no_row(tmp_path):
 
 def test_only_a_number_sign_begins_a_comment_in_both_recognition_and_reading(tmp_path):
     (tmp_path / "a").write_bytes(b"% one two\n0 0 0 0 0 0 0 1\n")
-    with pytest.raises(FormatError, match=r"not recognised \(first row: 3 columns\)"):
+    with pytest.raises(FormatError, match=r"not recognised \(first row: 3 columns; TUM has 8"):
         read(tmp_path / "a")
     with pytest.raises(FormatError, match="a:1: 3 columns; 8"):
         read(tmp_path / "a", format="tum")
