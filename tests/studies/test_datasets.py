@@ -160,7 +160,9 @@ def test_what_a_reference_is_like_is_said_and_what_has_no_estimate_is_listed(pla
     _, draft = plan
     for words in ("# positions only", "# GNSS/INS", "# Leica", "stamps step back 13 times"):
         assert words in draft.text
-    assert "# a pose every 300 ms, gaps up to 300 ms: interpolated at scans within 60ms" in draft.text
+    assert (
+        "# a pose every 300 ms, gaps up to 300 ms: interpolated at scans within 60ms" in draft.text
+    )
     assert any(
         what.endswith("Shield_tunnel1.txt") and why == "no estimate" for what, why in draft.skipped
     )

@@ -263,7 +263,9 @@ def test_the_gap_is_measured_in_logarithms_and_only_where_there_is_one(k, usual,
 def test_the_closing_sentences_say_what_was_put_in(study):
     said = "\n".join(sentences(study))
     assert "ieskf is overconfident on 2 of 2 tracks" in said
-    assert "moved by point_variance (13.8 nat) and voxel_m (8.3 nat), not by iterations" in said
+    assert (
+        "changes with point_variance (13.8 nat) and voxel_m (8.3 nat), not with iterations" in said
+    )
     assert "log10 NEES grows per nat by +0.145 [+0.145, +0.145] on courtyard_1" in said
     assert "listens: k is " in said
     assert "R no longer sets its precision" in said

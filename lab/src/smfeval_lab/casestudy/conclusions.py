@@ -37,7 +37,7 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
     moving = [f"{knob} ({words.fixed(nats, 1)} nat)" for knob, nats in reach if nats >= MOVES_NATS]
     still = [knob for knob, nats in reach if nats < MOVES_NATS]
     if moving:
-        rest = f", not by {words.join(still)}" if still else ""
+        rest = f", not with {words.join(still)}" if still else ""
         yield f"what an update is credited with changes with {words.join(moving)}{rest}"
     noise = study.knob_effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
