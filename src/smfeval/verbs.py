@@ -1,6 +1,6 @@
 """The verbs of the command line as functions: paths or tracks in, results out.
 
-Options are keywords with the names that the flags have (`gauge="yaw"`, `offset="auto"`), those of
+Options are keywords with the names that the flags have (`align="yaw"`, `offset="auto"`), those of
 reading among them (`format="kitti"`), with `ref_` before the name where they are for the reference.
 """
 
@@ -64,7 +64,7 @@ def evaluate(
     pairs
         The scans to score, such as those common to several estimates; None: all that match.
     **keywords
-        Options of `smfeval score` by the names of their flags: `gauge="yaw"`, `axes="xy"`,
+        Options of `smfeval score` by the names of their flags: `align="yaw"`, `axes="xy"`,
         `tolerance="10ms"`, `offset="auto"`; how to read the estimate: `format="kitti"`,
         `preset="fast-lio2"`; how to read the reference: `ref_format="euroc"`.
     """
@@ -154,7 +154,7 @@ def pair(
     *tracks
         Tracks, or what `read` takes.
     reference
-        Used only to check that the errors of two are not opposed.
+        Used only to check that the errors of two are not negatively correlated.
     extrinsics
         For each track the pose of a common body in its own, or None.
     options
@@ -277,7 +277,7 @@ def study(
     fresh
         Do again what is known from an earlier run.
     sensitivity
-        Score every run again under other gauges, clocks and the other kind of reference.
+        Score every run again under other alignments, time offsets and the other kind of reference.
     """
     from smfeval.studies.find import find_tasks  # noqa: PLC0415  only where asked for
     from smfeval.studies.plan_file import read_plan  # noqa: PLC0415

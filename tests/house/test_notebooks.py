@@ -31,6 +31,7 @@ def test_a_notebook_is_kept_without_outputs_and_uses_names_that_there_are(path):
     used = set(re.findall(r"smfeval\.([a-zA-Z]\w*)\(", source))
     assert used
     assert used <= set(smfeval.__all__)
+    assert not re.search(r"(import|from) smfeval\.", source)
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def more_tracks(reference: Track, *, rng: np.random.Generator) -> dict[str, AnyT
 
 
 def simulate_walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
-    """A walk around figures of eight, and an honest estimate of it with dependent errors."""
+    """A walk around figures of eight, and a consistent estimate with autocorrelated errors."""
     time = np.arange(SCANS) / RATE_HZ
     angle = 2 * np.pi * time / 60
     sway = 0.03 * np.sin(8 * time)
@@ -69,7 +69,7 @@ def simulate_walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
 
 
 def honest_estimate(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
-    """An honest estimate: errors that depend on each other, and the covariance that they have."""
+    """A consistent estimate: autocorrelated errors, and the covariance that they have."""
     swell = (
         1 + SIGMA_VARIATION * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]
     )  # now more, now less

@@ -254,9 +254,11 @@ class VerbFlags(NamedTuple):
                 add = (made.add_argument_group(row) if row else made).add_argument
             else:
                 add(*row.names, **row.more)
-        made.add_argument("-h", "--help", action="help", help="the options that most need")
         if self.shown:
+            made.add_argument("-h", "--help", action="help", help="the options that most need")
             made.add_argument("--help-all", action=HelpAll, nargs=0, help="all options")
+        else:
+            made.add_argument("-h", "--help", "--help-all", action="help", help="all options")
         return made
 
 

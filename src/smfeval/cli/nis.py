@@ -1,4 +1,4 @@
-"""`smfeval nis FILE`: are a filter's innovations what it claims?"""
+"""`smfeval nis FILE`: do a filter's innovations match their covariance?"""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`smfeval score EST... --ref REF`: is the reported uncertainty honest?"""
+"""`smfeval score EST... --ref REF`: do the errors match the reported covariance?"""
 
 import argparse
 import sys

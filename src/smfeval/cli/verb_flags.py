@@ -162,6 +162,7 @@ FLAGS: dict[str, VerbFlags] = {
         ),
         *save_flags(*DRAWN, "document", "table"),
         *OUTPUT,
+        shown="fail-if save force plot json quiet verbose",
     ),
     "explain": verb_flags(
         "Where does the precision that a LiDAR filter reports come from?",

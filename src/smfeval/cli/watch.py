@@ -241,7 +241,7 @@ class BeliefWatcher:
         self.second.drop(min(unneeded, len(second) - 1))
 
     def _check(self, first: Track, second: Track) -> None:
-        """Decide the gauge once, and refuse streams that claim too little."""
+        """Decide the alignment once, and refuse streams without covariance."""
         claims = [isinstance(each, GaussianTrack) for each in (first, second)]
         lacking = [each for each, has in zip((first, second), claims, strict=True) if not has]
         if lacking and (self.mode == "pair" or not claims[0]):
