@@ -269,7 +269,7 @@ def test_the_closing_sentences_say_what_was_put_in(study):
     assert "log10 NEES grows per nat by +0.145 [+0.145, +0.145] on courtyard_1" in said
     assert "listens: k is " in said
     assert "R no longer sets its precision" in said
-    assert "is the smoother less overconfident at similar accuracy? cannot be told" in said
+    assert "is the smoother less overconfident at similar accuracy? cannot tell" in said
     assert "on 2 of 2 tracks, and its k the lower one on 2 of these (sign test: p = 0.5)" in said
 
 
