@@ -94,7 +94,7 @@ def test_a_document_that_is_not_as_its_schema_says_is_refused(evaluation, tmp_pa
 def test_a_notebook_shows_verdict_numbers_and_a_figure(evaluation):
     shown = evaluation._repr_html_()
     assert evaluation.verdict.headline.partition(":")[0] in shown
-    assert re.search(r"<th[^>]*>coverage</th>", shown)
+    assert re.search(r"<th[^>]*>error</th>", shown)
     assert 'src="data:image/png;base64,' in shown
 
 

@@ -134,9 +134,9 @@ def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
         Row("scores", _scores_text(evaluation)),
         *_rotation_rows(evaluation),
     ]
-    rows += [Row("relative", ", ".join(map(_relative_text, evaluation.relative)))] * bool(
-        evaluation.relative
-    )
+    if evaluation.relative:
+        texts = ", ".join(map(_relative_text, evaluation.relative))
+        rows.append(Row("relative", f"RMSE {texts}"))
     rows += [Row("setup", _setup_text(evaluation)), *doubt_rows(evaluation)]
     return [*rows, Row("next", " | ".join(next_steps(evaluation, why=why)))]
 
@@ -201,9 +201,9 @@ def _rotation_rows(evaluation: Evaluation) -> list[Row]:
 
 
 def _relative_text(error: RelativeError) -> str:
-    """'RMSE 2.1 cm over 10s'; by KITTI's rule t_rel and r_rel."""
+    """'2.1 cm over 10 s' (RMSE); by KITTI's rule t_rel and r_rel."""
     if error.horizon != KITTI:
-        return f"RMSE {words.length(error.translation_rmse_m)} over {error.horizon}"
+        return f"{words.length(error.translation_rmse_m)} over {error.horizon}"
     percent, per_m = error.get("percent"), error.get("deg_per_m")
     turn = "" if per_m is None else f", r_rel {words.number(100 * per_m)} deg/100 m"
     count = words.count(error.pairs, "segment")
