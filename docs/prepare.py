@@ -10,8 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -80,20 +79,12 @@ def help_of_verbs() -> str:
     of_the_lab = (["lab", verb] for verb in LAB_VERBS)
     parts = []
     for words in ([], *([verb] for verb in VERBS), ["lab"], *of_the_lab):
+        flag = "--help" if words in ([], ["lab"]) else "--help-all"
+        with redirect_stdout(StringIO()) as text, suppress(SystemExit):
+            main([*words, flag])
         title = " ".join(["smfeval", *words])
-        parts.append(f"## {title}\n\n```text\n{_help(main, words)}```\n")
+        parts.append(f"## {title}\n\n```text\n{text.getvalue()}```\n")
     return "\n".join(parts)
-
-
-def _help(main: Callable[[list[str]], int], words: list[str]) -> str:
-    """All options of a verb; a verb with few has no `--help-all`."""
-    with redirect_stdout(StringIO()) as text, redirect_stderr(StringIO()):
-        for flag in ("--help-all", "--help") if words else ("--help",):
-            with suppress(SystemExit):
-                main([*words, flag])
-            if text.getvalue():
-                break
-    return text.getvalue()
 
 
 if __name__ == "__main__":
