@@ -196,7 +196,7 @@ def test_a_belief_that_is_too_tight_is_convicted_over_a_gap(rng):
 def test_what_no_gap_explains_is_convicted_by_nearest_poses_too(rng):
     found = scored(rng, rng.choice([-2e-4, 2e-4], 600), "nearest", factor=1e-3)
     assert found.gap_risk.may_convict
-    assert found.verdict.at_least > found.gap_risk.excuse
+    assert found.verdict.at_least > found.gap_risk.factor
     assert found.verdict.label == "overconfident"
 
 
@@ -220,7 +220,7 @@ def test_gap_risk_counts_what_was_not_bridged():
     assert (risk.above_limit, risk.not_interpolated) == (0.75, 0.5)
     assert risk.may_convict
     assert risk.may_acquit
-    assert risk.excuse == pytest.approx(1.5**2)
+    assert risk.factor == pytest.approx(1.5**2)
     left = np.array([0.5, 0.5, 0.1, 0.1])
     kept = gap_risk(one, 0.0 * one, one, one, open_m=left, granted=False)
     assert (kept.may_convict, kept.may_acquit) == (True, False)

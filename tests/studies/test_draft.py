@@ -141,7 +141,7 @@ def test_folders_of_tracks_in_groups_are_found_without_their_side_files(tmp_path
     assert [each.name for each in plan.estimators] == ["fastlio2", "i2ekf", "mine"]
     assert len(files(plan)) == 9
     assert aside[0] == "lone: a track without a group"
-    assert sum("fastlio2.nmatch.txt: the format is not recognised" in line for line in aside) == 3
+    assert sum("fastlio2.nmatch.txt: " in line for line in aside) == 3
     assert sum("meta.json: " in line for line in aside) == 3
     assert len(aside) == 7
 
