@@ -249,13 +249,28 @@ def test_a_planar_belief_is_scored_on_its_axes_with_a_note(walked, capsys):
     assert any("(its z never changes)" in note for note in found["notes"])
 
 
-def test_a_belief_without_variance_of_another_axis_is_refused_with_a_hint(walked, capsys):
+def test_check_and_score_choose_the_same_axes(walked, capsys):
+    _, honest = walked
+    still = {"rotation": np.tile([0.0, 0.0, 0.0, 1.0], (len(honest), 1))}
+    for axis, value, axes in ((2, 0.0, "xy"), (2, 1e6, "xy"), (0, 0.0, "yz"), (1, 1e6, "xz")):
+        covariance = honest.covariance.copy()
+        covariance[:, axis, :] = covariance[:, :, axis] = 0
+        covariance[:, axis, axis] = value
+        write(honest.with_arrays({"covariance": covariance} | still), "made.square")
+        checked = run(capsys, "check", "made.square").out
+        assert f"can be scored on axes {axes} (" in checked
+        assert "next: smfeval score made.square --ref REF\n" in checked
+        scored = run(capsys, "score", "made.square", "--ref", "truth.tum", "--json").out
+        assert strict_json(scored)["axes"] == axes
+
+
+def test_a_belief_without_variance_of_an_axis_that_is_named_is_refused_with_a_hint(walked, capsys):
     _, honest = walked
     flat = honest.covariance.copy()
     flat[:, 0, :] = flat[:, :, 0] = 0
     still = np.tile([0.0, 0.0, 0.0, 1.0], (len(honest), 1))
     write(honest.with_arrays({"covariance": flat, "rotation": still}), "wall.square")
-    sentence = refused(capsys, "score", "wall.square", "--ref", "truth.tum")
+    sentence = refused(capsys, "score", "wall.square", "--ref", "truth.tum", "--axes", "xyz")
     assert "the covariance is singular on axes xyz (variances x 0, y " in sentence
     assert "3000 of 3000 scans); score on axes yz" in sentence
     assert "stamp 0.000000000" in sentence
@@ -267,6 +282,9 @@ def test_a_few_singular_scans_are_left_out_on_request_and_counted(walked, capsys
     some[:2] = 0
     write(honest.with_arrays({"covariance": some}), "first.square")
     assert "2 of 3000 scans" in refused(capsys, "score", "first.square", "--ref", "truth.tum")
+    checked = run(capsys, "check", "first.square").out
+    assert "axes xyz (2 of 3000 scans have a singular or placeholder" in " ".join(checked.split())
+    assert "next: smfeval score first.square --ref REF --bad-rows drop\n" in checked
     words = ("score", "first.square", "--ref", "truth.tum", "--bad-rows", "drop")
     assert "2 of singular covariance left out" in run(capsys, *words).out
     document = strict_json(run(capsys, *words, "--json").out)

@@ -460,6 +460,17 @@ def test_the_flown_log_has_the_values_of_its_oracle_and_a_warning(real):
     assert any(note.startswith("xy_valid is 0 in every row") for note in track.provenance.notes)
 
 
+def test_where_no_horizontal_position_is_valid_the_height_is_scored(tmp_path):
+    columns = states(7)
+    path = log(tmp_path, columns, more={("vehicle_local_position", 0): local(columns, 0)})
+    seen = smfeval.examine(path)
+    assert seen.scorable.axes == "z"
+    assert seen.scorable.reason == "xy_valid is 0 in every row"
+    scored = smfeval.evaluate(path, seen.track, align="none")
+    assert scored.options.axes == "z"
+    assert any(note.endswith("every row): scored on axes z") for note in scored.notes)
+
+
 def test_innovations_of_the_simulated_log_are_not_its_test_ratios(real):
     """NIS over test ratio is the gate squared: 25 for the barometer, 2.6^2 for the heading."""
     found = smfeval.read_innovations(real[0] / SIMULATED)

@@ -339,7 +339,7 @@ def test_a_singular_covariance_is_refused_with_its_place_and_the_axes_that_work(
     flat[:, 1, :] = flat[:, :, 1] = 0.0
     wall = estimate.with_arrays({"covariance": flat, "rotation": np.tile([0, 0, 0, 1.0], (N, 1))})
     with pytest.raises(TrackError, match=r"singular on axes xyz .*y 0.*150 of 150.*axes xz"):
-        scored((wall, reference), alignment="none")
+        scored((wall, reference), alignment="none", axes="xyz")
     assert scored((wall, reference), alignment="none", axes="xz")["k"].value > 0
 
 

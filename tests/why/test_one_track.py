@@ -6,7 +6,7 @@ import pytest
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.track import GaussianTrack, Track
-from smfeval.why.one_track import examine
+from smfeval.why.one_track import Scorable, examine
 from support.beliefs import circuit, gaussian, particles, poses, stamps
 
 
@@ -209,9 +209,20 @@ def test_what_can_be_scored_on_which_axes(rng):
     flat = examine(planar(rng))
     assert flat.scorable.axes == "xy"
     assert flat.health.rank == (3, 3)
-    assert (
-        "20 of 20 scans have a singular or placeholder position covariance" in flat.scorable.reason
-    )
+    assert flat.scorable == Scorable("xy", "it reports no variance of z")
+
+
+def test_axes_are_left_out_where_most_scans_lack_them():
+    usual, climbing = belief().covariance, circuit(400)[1] + np.linspace(0, [0, 0, 1], 400)
+    placeholder = usual.copy()
+    placeholder[:, [2, 2, 2, 0, 1], [2, 0, 1, 2, 2]] = [1e6, 0, 0, 0, 0]
+    seen = examine(belief(placeholder, climbing, np.tile([0, 0, 0, 1.0], (400, 1))))
+    assert seen.scorable == Scorable("xy", "its variance of z is a placeholder")
+    few = usual.copy()
+    few[:3] = 0
+    seen = examine(belief(few, climbing))
+    assert seen.scorable == Scorable("xyz", "all axes have a variance", 3)
+    assert examine(belief()).scorable == Scorable("xy", "its z never changes")
 
 
 def test_zero_covariance_cannot_be_scored(rng):

@@ -12,7 +12,6 @@ from smfeval.errors import TrackError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
-from smfeval.maths import normal
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.options import Options
 from smfeval.schema import POSITION_AXES
@@ -23,32 +22,23 @@ from smfeval.score.spaces import PoseSpace, RotationSpace
 from smfeval.score.tangent import NOT_CLAIMED, find_claimed, pose_residuals
 from smfeval.summarise.numbers import numbers_of
 from smfeval.summarise.quantities import Sample, crps_by_axis, k_over_path
-from smfeval.track import AnyTrack, GaussianTrack, Track
+from smfeval.track import AnyTrack, Track
+from smfeval.why.one_track import scorable_axes
 
 REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdict are made of
 NOTHING = "the estimate reports no uncertainty of rotation"
-MOVED_M = 1.0  # a shorter way may well be level
 
 OrientedSpace = RotationSpace | PoseSpace
 
 
 def choose_axes(estimate: AnyTrack, options: Options) -> tuple[Options, tuple[str, ...]]:
-    """Options with the axes xy where all three are asked for of a belief about a plane, and notes.
-
-    Such a belief has no variance of z, or moves and never changes z.
-    """
-    if options.axes != POSITION_AXES or not isinstance(estimate, GaussianTrack):
+    """Options with the axes that the estimate reports something of, where all are asked for."""
+    found = scorable_axes(estimate)
+    if options.axes != POSITION_AXES or found.axes in (None, POSITION_AXES):
         return options, ()
-    moved_m = np.ptp(estimate.position, axis=0)
-    still = bool(moved_m[2] == 0 and moved_m[:2].max() > MOVED_M)
-    if not (still or normal.is_singular(estimate[np.arange(1)].position_covariance)[0]):
-        return options, ()  # as most are, after a look at one scan
-    covariance = estimate.position_covariance
-    flat = still or bool(normal.is_singular(covariance).all())
-    if not flat or normal.is_singular(covariance[:, :2, :2]).any():
-        return options, ()
-    why = "its z never changes" if still else "it reports no variance of z"
-    return replace(options, axes="xy"), (f"the estimate is planar ({why}): scored on axes xy",)
+    who = "the estimate is planar" if found.axes == "xy" else "the estimate has not all axes"
+    note = f"{who} ({found.reason}): scored on axes {found.axes}"
+    return replace(options, axes=found.axes), (note,)
 
 
 def score_position(

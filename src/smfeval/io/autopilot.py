@@ -129,6 +129,7 @@ class Flight(LogRows):
     quaternion: Floats  # wxyz, ned from frd
     piece: Ints
     valid: Bools  # whether the estimator itself calls the horizontal position valid
+    axes: tuple[str, str] | None = None  # that alone are estimated, and why
 
     def track(self, options: ReadOptions) -> Track:
         """The belief in our axes; of the position alone where the rotation has no variance."""
@@ -147,7 +148,7 @@ class Flight(LogRows):
             *pose,
             to_right(world, pose, CONVENTIONS["ros"], "translation-first"),
             about=replace(flight.about, oriented=oriented),
-            provenance=flight.provenance(f"{convention}; diagonal"),
+            provenance=replace(flight.provenance(f"{convention}; diagonal"), axes=flight.axes),
             intake=options.intake(flight.where),
         )
 
@@ -184,10 +185,9 @@ MOST_TIMES = 4  # that a sentence names
 def without_unaided(flight: Flight, flag: str) -> Flight:
     """The rows from the first valid horizontal position on; a note on those that are not valid."""
     if not flight.valid.any():
-        return flight.noted(
-            f"{flag} in every row: the horizontal position is a placeholder near the origin, and "
-            "only the height (axes z) means something"
-        )
+        why = f"{flag} in every row"
+        noted = flight.noted(f"{why}: the horizontal position is a placeholder near the origin")
+        return replace(noted, axes=("z", why))
     early = np.logical_and.accumulate(~flight.valid)
     flight = flight.without(early, f"before the first valid horizontal position ({flag})")
     lost = int((~flight.valid).sum())

@@ -45,8 +45,8 @@ def next_commands(found: "Found", source: str, reference: str = "REF") -> list[s
     source, reference = map(quote, (source, reference))
     if not isinstance(found, list):
         axes = found.scorable.axes
-        chosen = f" --axes {axes}" if axes != "xyz" else ""
-        return [f"smfeval score {source} --ref {reference}{chosen}"] if axes else []
+        partly = " --bad-rows drop" if found.scorable.unusable else ""
+        return [f"smfeval score {source} --ref {reference}{partly}"] if axes else []
     tracks = [each for each in found if each.covariance != "tf"]
     references = [f"{source}:{each.topic}" for each in tracks if each.is_reference]
     estimates = [each for each in tracks if not each.is_reference]
@@ -162,11 +162,13 @@ def _dropped_text(left: DroppedRows) -> str:
 def last_line(examination: "Examination") -> str:
     """'can be scored on axes xyz', or why not."""
     found = examination.scorable
-    if found.axes == "xyz":
-        return "can be scored on axes xyz"
-    if found.axes:
-        return f"can be scored on axes {found.axes} ({found.reason})"
-    return f"cannot be scored: {found.reason}"
+    if found.axes is None:
+        return f"cannot be scored: {found.reason}"
+    why = [found.reason] if found.axes != "xyz" else []
+    if found.unusable:
+        scans = f"{found.unusable} of {len(examination.track)} scans"
+        why.append(f"{scans} have a singular or placeholder position covariance")
+    return f"can be scored on axes {found.axes}" + (f" ({'; '.join(why)})" if why else "")
 
 
 def reasons_for_doubt(examination: "Examination") -> list[str]:

@@ -50,6 +50,7 @@ class Provenance:
     remarks: tuple[str, ...] = ()  # what is merely worth knowing
     convention_assumed: bool = False  # in part: nobody declared it
     unread: UnreadColumns | None = None  # of poses alone
+    axes: tuple[str, str] | None = None  # of the position that alone are estimated, and why
 
     def __post_init__(self) -> None:
         """Words are kept as a terminal may show them, whatever a file is called."""

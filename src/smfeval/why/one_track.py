@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, median_of, quantile_of, spaced_indices
+from smfeval.maths.arrays import Floats, median_of, quantile_of, spaced_indices
 from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import axis_ratio_bound, chunks, eigenvalue_bound
@@ -26,7 +27,8 @@ SAME = 1e-9  # covariances that differ by less than this, relatively, are one an
 WORTH_COMPARING = 20  # scans: fewer are too short to say that anything grows
 UNKNOWN_VARIANCE = 1e5  # m^2 or rad^2: from here on a variance is a placeholder for "unknown"
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
-SCORABLE_AXES = ("xy", "xz", "yz", "x", "y", "z")  # where xyz is not, the first that is
+SCORABLE_AXES = ("xyz", "xy", "xz", "yz", "x", "y", "z")  # the first that most scans have
+MOVED_M = 1.0  # a shorter way may well be level
 GAP_FACTOR = 2.5  # a step longer than this many median steps is a gap: at least one scan is missing
 # Limits, chosen on the real tracks of six estimators and on the same tracks made wrong on purpose.
 PLAUSIBLE_SPEED = 150.0  # m/s: faster than any ground vehicle and most drones
@@ -185,10 +187,14 @@ def motion(track: Track) -> TrackMotion:
 
 @dataclass(frozen=True)
 class Scorable:
-    """The axes on which every scan has a usable covariance; None, and why, if there are none."""
+    """The axes on which most scans have a usable covariance, why, and how many scans have none.
+
+    The axes are None, with the reason, where there are none.
+    """
 
     axes: str | None
     reason: str
+    unusable: int = 0
 
 
 @dataclass(frozen=True)
@@ -207,15 +213,7 @@ class ExaminedTrack:
     @cached_property
     def unusable_scans(self) -> int:
         """How many scans cannot be scored on all axes."""
-        track = self.gaussian
-        if track is None:
-            return 0
-        usable = np.empty(len(track), dtype=np.bool_)  # surely, in whatever axes
-        for part in chunks(len(track)):
-            block = track.covariance[part, :3, :3]
-            known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
-            usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
-        return 0 if usable.all() else int(_unusable(track[np.flatnonzero(~usable)], "xyz").sum())
+        return 0 if self.gaussian is None else _count_unusable(self.gaussian, "xyz")
 
 
 @dataclass(frozen=True)
@@ -232,7 +230,7 @@ class Examination:
 def examine(track: AnyTrack) -> Examination:
     """Look at motion, covariance and plausibility of a track."""
     known = _look_at(track)
-    return Examination(track, known.motion, known.health, _doubts(known), _scorable(known))
+    return Examination(track, known.motion, known.health, _doubts(known), scorable_axes(track))
 
 
 def doubts_about(track: AnyTrack, *, scans: int) -> tuple[Why, ...]:
@@ -248,29 +246,49 @@ def _look_at(track: AnyTrack, scans: int | None = None) -> ExaminedTrack:
     return ExaminedTrack(belief, motion(belief), health(some))
 
 
-def _scorable(known: ExaminedTrack) -> Scorable:
-    """Find the axes that can be scored (world axes of the track)."""
-    track = known.gaussian
-    if track is None:
+def scorable_axes(track: AnyTrack) -> Scorable:
+    """The axes (of the world) that a track reports something of; all, unless most scans lack some.
+
+    A plane is one where z never changes; a log may say itself which axes it has.
+    """
+    belief = track.moments if isinstance(track, ParticleTrack) else track
+    if not isinstance(belief, GaussianTrack):
         return Scorable(None, "poses without uncertainty: only distances (APE) can be computed")
-    if not known.unusable_scans:
-        return Scorable("xyz", "every position covariance is regular")
-    trouble = (
-        f"{known.unusable_scans} of {len(track)} scans have a singular or placeholder "
-        "position covariance"
-    )
-    best = next((axes for axes in SCORABLE_AXES if not _unusable(track, axes).any()), None)
-    if best is not None:
-        return Scorable(best, f"{trouble}; on axes {best} none has")
-    return Scorable(None, f"{trouble}, and no single axis is free of them")
+    moved_m = np.ptp(belief.position, axis=0)
+    level = bool(moved_m[2] == 0 and moved_m[:2].max() > MOVED_M)
+    whole = ("xy", "its z never changes") if level else ("xyz", "all axes have a variance")
+    known, why = track.provenance.axes or whole
+    for axes in SCORABLE_AXES:
+        if set(axes) <= set(known):
+            unusable = _count_unusable(belief, axes)
+            if 2 * unusable < len(belief):
+                lacking = [axis for axis in known if axis not in axes]
+                return Scorable(axes, _lack(belief, lacking) if lacking else why, unusable)
+    return Scorable(None, "every position covariance is singular or a placeholder, on every axis")
 
 
-def _unusable(track: GaussianTrack, axes: str) -> Bools:
-    """Scans whose position covariance has no inverse on the axes, or stands for unknown. (n,)."""
+def _lack(track: GaussianTrack, axes: list[str]) -> str:
+    """What is wrong with the variances of axes that cannot be scored."""
     index = ["xyz".index(axis) for axis in axes]
-    block = track.position_covariance[:, index][:, :, index]
-    unknown: Bools = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
-    return is_singular(block) | unknown
+    variance = np.diagonal(track.position_covariance, axis1=1, axis2=2)[:, index]
+    if (np.median(variance, axis=0) >= UNKNOWN_VARIANCE).all():
+        return f"its variance of {words.join(axes)} is a placeholder"
+    return f"it reports no variance of {words.join(axes)}"
+
+
+def _count_unusable(track: GaussianTrack, axes: str) -> int:
+    """Scans whose position covariance has no inverse on the axes, or stands for unknown."""
+    usable = np.empty(len(track), dtype=np.bool_)  # surely, in whatever axes
+    for part in chunks(len(track)):
+        block = track.covariance[part, :3, :3]
+        known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
+        usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
+    if usable.all():
+        return 0
+    index = ["xyz".index(axis) for axis in axes]
+    block = track[~usable].position_covariance[:, index][:, :, index]
+    unknown = np.diagonal(block, axis1=1, axis2=2).max(axis=1) >= UNKNOWN_VARIANCE
+    return int((is_singular(block) | unknown).sum())
 
 
 # Doubts
