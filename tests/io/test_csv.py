@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from smfeval import evaluate, examine
 from smfeval.errors import FormatError, OptionError, SmfevalError
-from smfeval.io import format_of, read, write
+from smfeval.io import format_of, is_geodetic, read, write
 from smfeval.io.column_names import listed_names
 from smfeval.io.convention import CONVENTIONS, from_right
 from support.beliefs import gaussian, poses
@@ -660,3 +660,69 @@ def test_columns_that_the_user_names_are_refused_where_they_are_no_covariance(tm
     path = csv(tmp_path / "a.csv", columns)
     with pytest.raises(SmfevalError, match="not positive semi-definite"):
         read(path, columns="covariance=a0..a5")
+
+
+PLACE = np.array([[35.1, 136.9, 40.0], [35.1001, 136.9, 41.0], [35.1001, 136.9002, 42.5]])
+
+
+@pytest.mark.parametrize(
+    "names", [("lat", "lon", "alt"), ("Latitude [deg]", "longitude_deg", "height (m)")]
+)
+def test_latitudes_are_positions_about_the_first_fix_or_a_given_origin(names, tmp_path):
+    columns = dict(zip(names, PLACE.T.tolist(), strict=True))
+    path = csv(tmp_path / "a.csv", {"time": [0.0, 1.0, 2.0]} | columns)
+    track = read(path)
+    assert type(track).__name__ == "Track"
+    assert not track.about.oriented
+    np.testing.assert_array_equal(track.position[0], 0)
+    # 1e-4 degrees of the meridian at 35.1 degrees are 11.0943 m, 2e-4 of the parallel 18.2355 m
+    np.testing.assert_allclose(track.position[1], [0, 11.0943, 1], atol=2e-4)
+    np.testing.assert_allclose(track.position[2], [18.2355, 11.0943, 2.5], atol=2e-4)
+    assert any("above the ellipsoid" in note for note in track.provenance.notes)
+    again = read(path, origin=PLACE[1])
+    np.testing.assert_allclose(again.position[1], 0, atol=1e-8)
+
+
+def test_the_covariance_beside_latitudes_is_of_east_north_and_up(tmp_path):
+    place = dict(zip(("latitude", "longitude", "altitude"), PLACE.T.tolist(), strict=True))
+    matrix = np.array([[4.0, 1.0, 0.0], [1.0, 9.0, 0.0], [0.0, 0.0, 16.0]])
+    entries = {
+        f"position_covariance_{at}": [value] * 3 for at, value in enumerate(matrix.ravel().tolist())
+    }
+    track = read(csv(tmp_path / "a.csv", {"time": [0.0, 1.0, 2.0]} | place | entries))
+    np.testing.assert_allclose(track.position_covariance[0], matrix, atol=1e-12)
+
+
+def test_latitudes_beside_x_y_z_are_not_used_unless_named(tmp_path, rng):
+    track = poses(3, rng)
+    place = dict(zip(("lat", "lon", "alt"), PLACE.T.tolist(), strict=True))
+    path = csv(tmp_path / "a.csv", pose_columns(track) | place)
+    assert_same_poses(read(path), track)
+    named = read(path, columns="lat=lat,lon=lon,alt=alt")
+    np.testing.assert_allclose(named.position[2], [18.2355, 11.0943, 2.5], atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "sentence"),
+    [
+        (("lat_rad", "lon", "alt"), PLACE, "no column is known to be x, y and z"),
+        (("lat [rad]", "lon", "alt"), PLACE, "column 'lat [rad]' is not in degrees"),
+        (("lat", "lon", "speed"), PLACE, "no column is known to be alt"),
+        (("lat", "lon", "alt"), PLACE * 1e7, "a.csv:2: latitude 351000000, .* is no place"),
+    ],
+)
+def test_latitudes_that_cannot_be_read_are_refused(names, values, sentence, tmp_path):
+    columns = dict(zip(names, values.T.tolist(), strict=True))
+    path = csv(tmp_path / "a.csv", {"time": [0.0, 1.0, 2.0]} | columns)
+    with pytest.raises(FormatError, match=sentence.replace("[", r"\[")):
+        read(path)
+
+
+def test_an_origin_is_for_latitudes_alone(tmp_path, rng):
+    track = poses(3, rng)
+    path = csv(tmp_path / "a.csv", pose_columns(track))
+    assert not is_geodetic(path)
+    with pytest.raises(OptionError, match="origin means nothing for poses"):
+        read(path, origin=PLACE[0])
+    place = dict(zip(("lat", "lon", "alt"), PLACE.T.tolist(), strict=True))
+    assert is_geodetic(csv(tmp_path / "b.csv", {"time": [0.0, 1.0, 2.0]} | place))

@@ -156,6 +156,10 @@ def format_of(source: str | Path, **options: Any) -> str:
 def is_geodetic(source: str | Path, **options: Any) -> bool:
     """Whether a source holds places on Earth, to be read about an origin."""
     path, chosen, entry = _resolve(source, options)
+    if entry.name == "csv":
+        from smfeval.io.csv import holds_places  # noqa: PLC0415  only where asked for
+
+        return holds_places(path, chosen)
     if entry.name != "bag":
         return "origin" in entry.options
     from smfeval.io.ros import holds_fixes  # noqa: PLC0415  rosbags is slow to import

@@ -36,7 +36,22 @@ ROTATION_NAMES = (
     *("q{}", "q_{}", "q_rs_{}", "quat_{}", "quaternion_{}", "orientation_{}", "rotation_{}"),
 )
 ANGLES = ("roll", "pitch", "yaw")  # R = Rz(yaw) Ry(pitch) Rx(roll)
+GEODETIC_NAMES = {
+    **{f"{name}{unit}": "lat" for name in ("lat", "latitude") for unit in ("", "_deg")},
+    **{
+        f"{name}{unit}": "lon"
+        for name in ("lon", "lng", "long", "longitude")
+        for unit in ("", "_deg")
+    },
+    **{
+        f"{name}{unit}": "alt"
+        for name in ("alt", "altitude", "height", "elevation")
+        for unit in ("", "_m")
+    },
+}
+GEODETIC = ("lat", "lon", "alt")
 POSE_NAMES = {
+    **GEODETIC_NAMES,
     **dict.fromkeys(("yaw", "theta"), "yaw"),
     **{angle: angle for angle in ANGLES[:2]},
     **{name.format(axis): axis for name in POSITION_NAMES for axis in AXES},
@@ -54,7 +69,7 @@ DEGREES = {"deg", "degree", "degrees", "deg^2", "deg2", "°", "°^2", "°2"}
 QUATERNION = ("qx", "qy", "qz", "qw")
 SIGMA_AXES = ("x", "y", "z", "rx", "ry", "rz")
 POSE_ROLES = (*AXES, *QUATERNION)
-NAMED_ROLES = (*POSE_ROLES, *ANGLES)
+NAMED_ROLES = (*POSE_ROLES, *ANGLES, *GEODETIC)
 ROLE_PARTS = {
     **{f"sigma_{axis}": NamedEntry("sigma", entry=(i, i)) for i, axis in enumerate(SIGMA_AXES)},
     **{
@@ -87,6 +102,16 @@ class ColumnMeanings:
     nanoseconds: int | None
     incomplete: tuple[int, ...]
     received: tuple[int, ...]
+
+    @property
+    def position(self) -> list[int]:
+        """The columns of x, y and perhaps z, or of latitude, longitude and altitude."""
+        return [self.pose[role] for role in (*AXES, *GEODETIC) if role in self.pose]
+
+    @property
+    def geodetic(self) -> bool:
+        """Whether positions are places on Earth."""
+        return "lat" in self.pose
 
     @property
     def rotation(self) -> list[str]:
@@ -148,12 +173,19 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
     found, received = _without_receive_time(names, found)
     there = {role for role, _ in found}
+    geodetic = "lat" in said or ({"lat", "lon"} <= there and not there & {"x", "y"})
+    if geodetic:  # of the antenna, which has no attitude
+        there = {"stamp", *GEODETIC}
+    else:
+        there -= set(GEODETIC)
+    found = [each for each in found if each[0] in there or each[0].startswith("stamp")]
     rotation = QUATERNION if there & set(QUATERNION) else ()
     whole = set(ANGLES) if "z" in there else {"yaw"}  # yaw alone says nothing of a body in space
     if rotation or there & set(ANGLES) != whole:
         found = [each for each in found if each[0] not in ANGLES]
     pose = _pose_columns(place, names, found)
-    axes = AXES if "z" in pose or "yaw" not in pose else AXES[:2]  # planar
+    planar = "z" not in pose and "yaw" in pose
+    axes = GEODETIC if geodetic else tuple(AXES[:2] if planar else AXES)
     missing = [role for role in ("stamp", *axes, *rotation) if role not in pose]
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
@@ -164,7 +196,7 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     stamp = pose.pop("stamp")
     by_user = next((role[6:] for role in said if role.startswith("stamp_")), None)
     of_covariance = {role: name for role, name in said.items() if role not in of_pose}
-    readings, incomplete = _covariance(place, names, roles, of_covariance, planar="z" not in pose)
+    readings, incomplete = _covariance(place, names, roles, of_covariance, planar=planar)
     return ColumnMeanings(
         stamp,
         by_user or _stamp_unit(names[stamp]),
@@ -224,7 +256,8 @@ def _nanoseconds_beside(names: list[str], stamp: int) -> int | None:
 def names_a_pose(names: list[str]) -> bool:
     """Whether the names of columns have a stamp and a position among them."""
     roles = {role for role in roles_of(names) if isinstance(role, str)}
-    return {"stamp", *AXES} <= roles or {"stamp", "x", "y", "yaw"} <= roles
+    wholes = (AXES, ("x", "y", "yaw"), GEODETIC)
+    return "stamp" in roles and any(set(whole) <= roles for whole in wholes)
 
 
 def names_a_covariance(names: list[str]) -> bool:
@@ -321,8 +354,13 @@ def _degrees(
     """Columns of rotations in degrees; other units than these, metres and radians are refused."""
     entries = [each for reading in readings for each in reading.entries.items()]
     turned = {column for (i, j), column in entries if min(i, j) >= 3}
-    turned |= {column for role, column in pose.items() if role in ANGLES}
+    turned |= {column for role, column in pose.items() if role in (*ANGLES, *GEODETIC[:2])}
     degrees = frozenset(column for column in turned if _unit(names[column]) in DEGREES)
+    for column in (pose[role] for role in GEODETIC[:2] if role in pose):
+        if column not in degrees and _unit(names[column]):
+            raise FormatError(
+                f"{place}: column {names[column]!r} is not in degrees, which are read"
+            )
     for column in (*pose.values(), *(column for _, column in entries)):
         if column not in degrees and _unit(names[column]) not in METRE_UNITS:
             raise FormatError(

@@ -3,18 +3,19 @@
 Columns are known by their names (`io.column_names`), in any order; others are not used. They are
 separated by commas, semicolons, tabs or blanks. Stamps are seconds unless their name (`time_ns`,
 `timestamp [ms]`) or their size (nanoseconds since 1970) says otherwise. Without a quaternion, or
-without the uncertainty of the rotation, it is a belief about positions alone.
+without the uncertainty of the rotation, it is a belief about positions alone. Latitude, longitude
+and altitude (degrees, m) are places of an antenna, their covariance is of east, north and up.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError, reason_of
+from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
     ANGLES,
@@ -27,9 +28,16 @@ from smfeval.io.column_names import (
     listed_names,
     parse_columns,
 )
-from smfeval.io.convention import CONVENTIONS, from_right, refuse_negative, track_of_arrays
+from smfeval.io.convention import (
+    CONVENTIONS,
+    POSITION_ONLY,
+    from_right,
+    refuse_negative,
+    track_of_arrays,
+)
 from smfeval.io.covariance_names import Reading
 from smfeval.io.formats import header_names
+from smfeval.io.geodetic import local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
     LAST_STAMP,
@@ -57,6 +65,7 @@ LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted 
 FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
 NO_NAMES = "there is no row of names before the numbers; list them: --columns stamp,x,y,z,..."
 LISTED_BESIDE = "it has a row of names; say what they hold: --columns stamp=NAME,x=NAME,..."
+ABOVE_ELLIPSOID = "altitudes were read as above the ellipsoid"
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
 
@@ -175,11 +184,11 @@ def read(path: Path, options: ReadOptions) -> Track:
     """Read the poses, and the covariances if columns of them are known."""
     rows = _read_rows(path, options)
     found = rows.meanings
-    stamp, position = rows.stamps(), rows.numbers([found.pose[a] for a in "xyz" if a in found.pose])
+    stamp, position = rows.stamps(), rows.numbers(found.position)
     reading, covariance, notes = _choose_covariance(rows)
     oriented = bool(found.rotation) and (covariance is None or covariance.shape[-1] == 6)
     rotation = rows.rotations() if oriented else None
-    if "z" not in found.pose:
+    if position.shape[1] == 2:
         position = np.pad(position, ((0, 0), (0, 1)))
         notes.append("there is no z: poses in a plane, z = 0")
 
@@ -192,18 +201,34 @@ def read(path: Path, options: ReadOptions) -> Track:
         others = words.join(repr(rows.names[column]) for column in found.received)
         remarks.append(f"{path}: stamps are those of the header, not {others}")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
+    notes += [ABOVE_ELLIPSOID] if found.geodetic else []
     about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
+    provenance = Provenance(
+        str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread
+    )
+    if found.geodetic:
+        refuse_off_earth(position, rows.where)
+        east_north_up = np.zeros((len(stamp), 3, 3)) if covariance is None else covariance
+        local = local_from_llh(position, east_north_up[:, :3, :3], options)
+        convention = None if covariance is None else POSITION_ONLY
+        provenance = replace(provenance, convention=convention)
+        return local.track(stamp, provenance, options.intake(rows.where))
+    if options.origin is not None:
+        raise OptionError(f"{path}: option origin means nothing for poses; it is for latitudes")
     return track_of_arrays(
         stamp,
         (position, rotation),
         covariance,
         options,
-        provenance=Provenance(
-            str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread
-        ),
+        provenance=provenance,
         intake=options.intake(rows.where),
         implied=None if reading is None else implied_convention(rows.names, reading),
     )
+
+
+def holds_places(path: Path, options: ReadOptions) -> bool:
+    """Whether positions are latitudes, longitudes and altitudes."""
+    return _read_rows(path, options).meanings.geodetic
 
 
 def _choose_covariance(rows: CsvRows) -> tuple[Reading | None, Floats | None, list[str]]:

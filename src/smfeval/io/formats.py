@@ -328,7 +328,7 @@ FORMATS: dict[str, Format] = {
             *("csv", "CSV with a row of names", "csv.read", "csv.write"),
             suffixes=(".csv",),
             recognise=lambda head: head.names_columns,
-            options=CONVENTION_OPTIONS | {"columns"},
+            options=CONVENTION_OPTIONS | {"columns", "origin"},
             keeps=WITH_COVARIANCE,
             chooses_convention=True,
         ),
