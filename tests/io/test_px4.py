@@ -122,7 +122,24 @@ def test_the_two_lengths_and_n_states_say_which_numbers_are_which(layout, orient
     assert "diagonal" in track.provenance.convention
 
 
-@pytest.mark.parametrize("layout", [(24, 22, 24), (24, 24, 16), (40, 36, 30)])
+@pytest.mark.parametrize("layout", [(24, 23, 0), (24, 24, 0), (25, 24, 0)])
+def test_where_n_states_is_0_the_lengths_say_which_numbers_are_which(layout, tmp_path):
+    columns = states(3, (*layout[:2], 24), attitude=(0, 0, 0)) | {"n_states": np.zeros(3, int)}
+    track = read(log(tmp_path, columns))
+    np.testing.assert_allclose(track.position[0], [5.0, 3.0, 7.0])
+
+
+def test_rows_before_the_filter_starts_are_left_out_and_counted(tmp_path):
+    columns = states(5)
+    for name in ("states", "n_states", "covariances"):
+        columns[name][:2] = 0
+    track = read(log(tmp_path, columns))
+    assert len(track) == 3
+    left = [each for each in track.provenance.dropped if "are zero" in each.reason]
+    assert [each.count for each in left] == [2]
+
+
+@pytest.mark.parametrize("layout", [(24, 22, 24), (24, 24, 16), (40, 36, 30), (32, 28, 0)])
 def test_an_unknown_layout_is_refused_with_its_numbers(layout, tmp_path, capsys):
     path = log(tmp_path, states(3, layout))
     assert main(["check", str(path)]) == 2

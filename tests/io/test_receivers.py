@@ -195,7 +195,8 @@ def test_real_streams_have_the_values_of_their_oracle(name, real):
     origin = (fix["lat_deg"], fix["lon_deg"], fix["height_m"])
     track = read(folder / name, origin=origin)
     assert len(track) == 1
-    np.testing.assert_allclose(track.position[0], 0, atol=1e-6)
+    precise = "NAV-HPPOSLLH" in track.provenance.format  # NAV-PVT is rounded to 1e-7 degrees
+    np.testing.assert_allclose(track.position[0], 0, atol=6e-3 if precise else 1e-6)
     matrix = np.reshape(expected["last_as_ENU_row_major_m2"], (3, 3))
     np.testing.assert_allclose(track.position_covariance[0], matrix, rtol=1e-6)
     assert track.provenance.notes == ()
@@ -266,3 +267,67 @@ def test_without_gst_positions_alone_are_read(kind, tmp_path):
     assert any("positions without uncertainty" in note for note in found.provenance.notes)
     belief = read(stream(tmp_path / "b.nmea", whole), origin=ORIGIN)
     np.testing.assert_array_equal(found.position, belief.position)
+
+
+WHEN = {"year": 2024, "month": 5, "day": 6, "hour": 7, "min": 8, "validDate": 1, "validTime": 1}
+
+
+def message(kind, **fields):
+    """A message as pyubx2 writes it."""
+    from pyubx2 import GET, UBXMessage  # noqa: PLC0415  an extra
+
+    place = {"lat": PLACE[0], "lon": PLACE[1], "height": round(PLACE[2] * 1e3)}
+    return UBXMessage(
+        kind[:3], kind, GET, **place | {"hAcc": 3000, "vAcc": 5000} | fields
+    ).serialize()
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("NAV-PVAT", {"sec": 1, "fixType": 3, "gnssFixOK": 1}),
+        ("HNR-PVT", {"second": 1, "gpsFix": 4, "GPSfixOK": 1}),
+    ],
+)
+def test_fixes_of_fused_receivers_are_read(kind, names, tmp_path):
+    parts = [message(kind, iTOW=1000, **WHEN | names, nano=100)]
+    parts.append(message(kind, iTOW=2000, **WHEN | names | {list(names)[2]: 0}))
+    parts.append(message(kind, iTOW=3000, **WHEN | names | {list(names)[1]: 5}))
+    track = read(stream(tmp_path / "a.ubx", *parts), origin=ORIGIN)
+    assert track.stamp.tolist() == [
+        np.datetime64("2024-05-06T07:08:01", "ns").astype(int) + 100,
+    ]
+    np.testing.assert_allclose(track.position[0], ENU, atol=1.2e-2)
+    np.testing.assert_allclose(track.position_covariance[0], np.diag([4.5, 4.5, 25]), atol=1e-4)
+    assert [left.count for left in track.provenance.dropped] == [2]
+    assert track.provenance.format == f"u-blox UBX, {kind}"
+
+
+def test_fixes_are_of_one_kind_and_the_others_are_counted(tmp_path):
+    other = message("HNR-PVT", iTOW=500, second=0, gpsFix=3, GPSfixOK=1, **WHEN)
+    track = read(stream(tmp_path / "a.ubx", other, other, nav_pvt(1000, PLACE, second=1)))
+    assert len(track) == 1
+    assert "2 HNR-PVT not used" in track.provenance.remarks
+
+
+def test_precise_places_have_a_tenth_of_a_millimetre_and_the_date_of_their_fix(tmp_path):
+    parts = {"lat": 35.1653939, "_HPlat": 34.5e-9, "lon": 136.8814424, "_HPlon": 7.5e-9}
+    parts |= {"height": 39645, "_HPheight": 0.25}
+    precise = message("NAV-HPPOSLLH", iTOW=1000, hAcc=14.15, vAcc=20.05, **parts)
+    path = stream(tmp_path / "a.ubx", nav_pvt(1000, PLACE, second=1), precise)
+    track = read(path, origin=ORIGIN)
+    np.testing.assert_allclose(track.position[0], ENU, atol=2e-4)
+    sigma = np.sqrt(np.diag(track.position_covariance[0]))
+    np.testing.assert_allclose(sigma, [0.0141 / np.sqrt(2), 0.0141 / np.sqrt(2), 0.02], rtol=1e-6)
+    assert track.stamp[0] == np.datetime64("2024-05-06T07:08:01", "ns").astype(int)
+    assert track.provenance.format == "u-blox UBX, NAV-PVT and NAV-HPPOSLLH"
+
+
+def test_precise_places_alone_have_stamps_within_the_week(tmp_path):
+    parts = [
+        message("NAV-HPPOSLLH", iTOW=at, invalidLlh=int(at == 3000)) for at in (1000, 2000, 3000)
+    ]
+    track = read(stream(tmp_path / "a.ubx", *parts))
+    assert track.stamp.tolist() == [10**9, 2 * 10**9]
+    assert any("start of the GPS week" in note for note in track.provenance.notes)
+    assert [left.count for left in track.provenance.dropped] == [1]

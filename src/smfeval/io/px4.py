@@ -1,7 +1,7 @@
 """PX4 ULog (.ulg): what EKF2 believes, and the truth of a simulation.
 
 Which numbers are which is decided by the lengths of the arrays `states` and `covariances` and by
-`n_states`, not by the version. `covariances` is a diagonal in every version:
+`n_states` (unless it is 0), not by the version. `covariances` is a diagonal in every version:
 
 ===========  ================  ==========  ============  =====================================
 states       covariances       n_states    position      rotation
@@ -271,7 +271,7 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
         shown = " ".join(f"{value:g}" for value in (offset[0], 0 - offset[1], 0 - offset[2]))
         place_of_imu = f"at {shown} m in the vehicle (flu, EKF2_IMU_POS)"
         body, body_notes = "imu", (f"the states are of the IMU, {place_of_imu}",)
-    return Flight(
+    flight = Flight(
         name=place,
         format=f"PX4 ULog, {topic}, states {states.shape[1]}, covariances {variance.shape[1]}",
         about=About(body, "enu", "fixed", "PX4 EKF2", log.release),
@@ -293,6 +293,8 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
             *log.remarks,
         ),
     )
+    empty = np.asarray(~(states.any(axis=1) & variance.any(axis=1)))[own]  # the filter starts later
+    return flight.without(empty, "states and covariances are zero")
 
 
 def array_of(columns: Columns, name: str) -> Floats:
@@ -304,10 +306,14 @@ def array_of(columns: Columns, name: str) -> Floats:
 
 
 def _layout(place: str, states: Floats, variance: Floats, columns: Columns) -> StateLayout:
+    """By the lengths and n_states; where that is 0 throughout, by the lengths if these suffice."""
     counts = np.unique(columns["n_states"]) if "n_states" in columns else np.array([-1])
     lengths = states.shape[1], variance.shape[1]
-    found = {LAYOUTS.get((*lengths, int(each))) for each in counts}
-    layout = next(iter(found))
+    filled = counts[counts != 0]
+    found = {LAYOUTS.get((*lengths, int(each))) for each in filled}
+    if not len(filled) and states.any() and variance.any():
+        found = {layout for key, layout in LAYOUTS.items() if key[:2] == lengths}
+    layout = next(iter(found), None)
     if len(found) > 1 or layout is None:
         raise FormatError(
             f"{place}: the layout is not known: {lengths[0]} states, {lengths[1]} covariances, "

@@ -7,7 +7,9 @@ pyubx2 and pynmeagps (extra `gnss`).
 **UBX.** NAV-COV has the covariance of the position in north, east, down (m^2), joined to the fix
 (NAV-PVT) of the same iTOW. Without it there are hAcc and vAcc of NAV-PVT: hAcc = sqrt(NN + EE) is
 radial, so that an axis has hAcc / sqrt 2, and nothing is known of correlations. Positions are of
-the antenna, rounded to 1e-7 degrees (1.1 cm) and 1 mm; heights are above the ellipsoid.
+the antenna, rounded to 1e-7 degrees (1.1 cm) and 1 mm; heights are above the ellipsoid. Where
+there is no NAV-PVT, fixes are NAV-PVAT, else HNR-PVT. NAV-HPPOSLLH of the same iTOW has the place
+to 1e-9 degrees; alone, its stamps count from the start of the GPS week.
 
 **NMEA.** Fixes are GGA or GNS, with the standard deviations of GST of the same time: those of
 latitude, longitude and altitude (m), and an error ellipse, two axes and the bearing of the larger
@@ -31,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.convention import POSITION_ONLY
 from smfeval.io.geodetic import Fixes
@@ -83,8 +86,12 @@ def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) 
     return fixes.track(options)
 
 
-PVT, COV = 0x0107, 0x0136  # class and number of NAV-PVT and NAV-COV
+PRECISE, COV = "NAV-HPPOSLLH", "NAV-COV"
+UBX_FIXES = ("NAV-PVT", "NAV-PVAT", "HNR-PVT", PRECISE)  # the first that a stream has is read
+UBX_READ = (0x0107, 0x0117, 0x2800, 0x0114, 0x0136)  # class and number of these and NAV-COV
+FIX_OK = ("gnssFixOk", "gnssFixOK", "GPSfixOK")  # as kinds of fixes call it
 NO_POSITION = (0, 5)  # fixType: none, time only
+WEEK_NOTE = "no message has a date: stamps count from the start of the GPS week"
 CARRIER_NAMES = {0: "without carrier phase", 1: "float", 2: "fixed"}
 DISAGREEMENT = 0.02  # of sqrt(NN + EE) and hAcc: they are equal to the millimetre
 COV_REMARK = "NAV-COV: covariances (m^2) in north-east-down, turned"
@@ -100,65 +107,92 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
     found, damaged = _messages(
         path,
         lambda stream, failed: pyubx2.UBXReader(
-            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=(PVT, COV)
+            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=UBX_READ
         ),
     )
-    fixes = [(at, each) for at, each in enumerate(found) if each.identity == "NAV-PVT"]
-    beliefs = [(at, each) for at, each in enumerate(found) if each.identity == "NAV-COV"]
-    if not fixes:
-        has = "NAV-COV, but no NAV-PVT" if beliefs else "neither NAV-PVT nor NAV-COV"
+    by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV)}
+    for at, each in enumerate(found):
+        by_kind[each.identity].append((at, each))
+    kind = next((kind for kind in UBX_FIXES if by_kind[kind]), None)
+    if kind is None:
+        has = "NAV-COV, but no NAV-PVT" if by_kind[COV] else "neither NAV-PVT nor NAV-COV"
         also = f" and {damaged[0].count} damaged messages" if damaged else ""
         raise FormatError(f"{path}: the stream has {has}{also}: there is no position with a sigma")
 
+    fixes = by_kind[kind]
+    beliefs = [] if kind == "HNR-PVT" else by_kind[COV]  # which has the rate of NAV-PVT
+    precise = _of_same_time(fixes, [each for each in by_kind[PRECISE] if not each[1].invalidLlh])
     rows = [fix for _, fix in fixes]
-    covariance, known, notes = _ubx_covariances(fixes, beliefs)
-    carriers = Counter(int(getattr(each, "carrSoln", 0)) for each in rows)
+    places = [better or fix for fix, better in zip(rows, precise, strict=True)]
+    covariance, known, notes = _ubx_covariances(fixes, places, beliefs)
+    used = [
+        kind,
+        *([PRECISE] if any(precise) and kind != PRECISE else []),
+        *([COV] * bool(beliefs)),
+    ]
+    carriers = Counter(int(each.carrSoln) for each in rows if hasattr(each, "carrSoln"))
     kinds = [
         f"{count} {CARRIER_NAMES.get(kind, f'of kind {kind}')}"
         for kind, count in sorted(carriers.items())
     ]
-    remarks = (ELLIPSOID_REMARK, UTC_REMARK, f"fixes: {', '.join(kinds)}")
-
-    def flagged(field: str, value: int) -> Bools:
-        return np.array([getattr(fix, field, 1 - value) == value for fix in rows], dtype=np.bool_)
-
-    no_position = np.array([each.fixType in NO_POSITION for each in rows], dtype=np.bool_)
+    unused = [f"{len(by_kind[each])} {each} not used" for each in UBX_FIXES if each not in used]
+    remarks = (
+        *([COV_REMARK] * bool(beliefs)),
+        ELLIPSOID_REMARK,
+        *([] if kind == PRECISE else [UTC_REMARK]),
+        *([f"fixes: {', '.join(kinds)}"] * bool(kinds)),
+        *(each for each in unused if not each.startswith("0 ")),
+    )
     whole = Fixes(
         name=str(path),
-        format="u-blox UBX, NAV-PVT and NAV-COV" if beliefs else "u-blox UBX, NAV-PVT",
+        format=f"u-blox UBX, {words.join(used)}",
         stamp=np.array([_ubx_stamp(each) for each in rows], dtype=np.int64),
         row=np.arange(len(rows)),
-        llh=np.array([(each.lat, each.lon, each.height / 1000) for each in rows], dtype=np.float64),
+        llh=np.array([(each.lat, each.lon, each.height / 1000) for each in places]),
         covariance=covariance,
         convention=f"{POSITION_ONLY}; {'full' if beliefs else 'diagonal'}",
-        notes=notes,
-        remarks=(COV_REMARK, *remarks) if beliefs else remarks,
+        notes=(*notes, *([WEEK_NOTE] if kind == PRECISE else [])),
+        remarks=remarks,
         dropped=damaged,
     )
-    marks = [
+
+    def flagged(value: int, *names: str) -> Bools:
+        return np.array([_field(fix, *names, default=1 - value) == value for fix in rows])
+
+    no_position = [_field(fix, "fixType", "gpsFix", default=3) in NO_POSITION for fix in rows]
+    marks: list[tuple[Bools, str]] = [
         (~known, "no valid NAV-COV of the same iTOW"),
-        (flagged("gnssFixOk", 0) | no_position, "no fix (gnssFixOk, fixType)"),
-        (flagged("invalidLlh", 1), "position marked invalid (invalidLlh)"),
-        (flagged("validDate", 0) | flagged("validTime", 0), "no valid date and time"),
+        (flagged(0, *FIX_OK) | np.array(no_position), "no fix (gnssFixOk, fixType)"),
+        (flagged(1, "invalidLlh"), "position marked invalid (invalidLlh)"),
+        (flagged(0, "validDate") | flagged(0, "validTime"), "no valid date and time"),
     ]
     return _usable(whole, marks, options)
 
 
+def _field(message: Any, *names: str, default: int) -> int:
+    """The field of a message, which kinds of messages call by one of some names."""
+    return next((getattr(message, name) for name in names if hasattr(message, name)), default)
+
+
 def _ubx_stamp(fix: Any) -> int:
     """UTC: the second and a signed rest; a fix without a date is left out later."""
+    if fix.identity == PRECISE:
+        return int(fix.iTOW) * 1_000_000
     try:
         minute = datetime(fix.year, fix.month, fix.day, fix.hour, fix.min, tzinfo=UTC)
     except ValueError:
         return 0
-    return _utc_ns(minute, fix.second, fix.nano)
+    return _utc_ns(minute, _field(fix, "second", "sec", default=0), fix.nano)
 
 
 Numbered = list[tuple[int, Any]]  # messages with their places in the stream
 
 
-def _ubx_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools, tuple[str, ...]]:
+def _ubx_covariances(
+    fixes: Numbered, places: list[Any], beliefs: Numbered
+) -> tuple[Floats, Bools, tuple[str, ...]]:
     """Covariances of NAV-COV, or else of hAcc and vAcc; which fixes have one; notes."""
-    radial = np.array([(each.hAcc, each.vAcc) for _, each in fixes], dtype=np.float64) / 1000
+    radial = np.array([(each.hAcc, each.vAcc) for each in places], dtype=np.float64) / 1000
     if beliefs:
         covariance, known = _nav_covariances(fixes, beliefs)
         return covariance, known, _disagreement_notes(covariance[known], radial[known])
@@ -167,22 +201,32 @@ def _ubx_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools,
     return covariance, np.ones(len(fixes), dtype=np.bool_), (ACCURACY_NOTE,)
 
 
-def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]:
-    """East-north-up covariances of the NAV-COV with the iTOW of each fix, nearest in the stream.
+def _of_same_time(fixes: Numbered, others: Numbered) -> list[Any | None]:
+    """For each fix the message of its iTOW, nearest in the stream: weeks have the same iTOW.
 
-    A receiver sends NAV-COV after NAV-PVT: of two as near, the later one is meant. North and east
-    are exchanged, and every term with one down in it is turned.
+    A receiver sends them after NAV-PVT: of two as near, the later one is meant.
     """
     by_time: dict[int, Numbered] = {}
-    for at, each in beliefs:
-        if each.posCovValid:
-            by_time.setdefault(int(each.iTOW), []).append((at, each))
+    for at, each in others:
+        by_time.setdefault(int(each.iTOW), []).append((at, each))
+    found: list[Any | None] = []
+    for at, fix in fixes:
+        near = by_time.get(int(fix.iTOW), [])
+        best = min(near, key=lambda entry: (abs(entry[0] - at), entry[0] < at), default=None)
+        found.append(None if best is None else best[1])
+    return found
+
+
+def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]:
+    """East-north-up covariances of the valid NAV-COV of each fix, and which fixes have one.
+
+    North and east are exchanged, and every term with one down in it is turned.
+    """
+    valid = [(at, each) for at, each in beliefs if each.posCovValid]
     covariance = np.zeros((len(fixes), 3, 3))
     known = np.zeros(len(fixes), dtype=np.bool_)
-    for row, (at, fix) in enumerate(fixes):
-        near = by_time.get(int(fix.iTOW))
-        if near:
-            _, best = min(near, key=lambda entry: (abs(entry[0] - at), entry[0] < at))
+    for row, best in enumerate(_of_same_time(fixes, valid)):
+        if best is not None:
             nn, ne, nd, ee, ed, dd = (
                 getattr(best, f"posCov{axes}") for axes in ("NN", "NE", "ND", "EE", "ED", "DD")
             )
