@@ -320,7 +320,8 @@ def closing_sentence(scored: Verdict, rows: Sequence[OtherExplanation]) -> str:
     elif ends:
         outcome = f"only all at once would explain the verdict ({ends[0].assumed})"
     else:
-        outcome = "nothing else explains the verdict"
+        noise = any(_need_sentences(of_position))
+        outcome = f"{'only larger noise' if noise else 'nothing else'} explains the verdict"
         if left is not None and left.at_least is not None:
             outcome += f": with all at once k is still at least {words.number(left.at_least)}"
     turned = (f"rotation: {each}" for each in _need_sentences(of_rotation))
