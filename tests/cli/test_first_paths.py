@@ -150,8 +150,10 @@ class TestBagToVerdict:
 def test_a_bag_without_a_topic_is_refused_with_those_to_name(path, walk, capsys):
     write_tum("ref.tum", walk[0])
     name = odometry_bag("mcap", walk)
-    sentence = refused(capsys, "score", name, "--ref", "ref.tum")
-    assert f"{name}:/lio/odometry (covariance filled)" in sentence
+    for sources in ((name, "ref.tum"), ("ref.tum", name)):
+        sentence = refused(capsys, "score", sources[0], "--ref", sources[1])
+        assert f"{name}:/lio/odometry (covariance filled)" in sentence
+        assert "\\n" not in sentence
     assert "there is no topic /truth; near it: /ground_truth" in refused(
         capsys, "score", f"{name}:/ekf", "--ref", f"{name}:/truth"
     )

@@ -261,6 +261,7 @@ def test_passwords_and_queries_are_not_shown(folder, site):
 def test_a_topic_is_told_from_a_port_and_a_scheme():
     assert split_topic("http://h:80/a.mcap:/odom") == ("http://h:80/a.mcap", "/odom")
     assert split_topic("http://h:80/a.mcap") == ("http://h:80/a.mcap", None)
+    assert split_topic("http://h:80/a.mcap:odom") == ("http://h:80/a.mcap", "/odom")
     assert split_topic("s3://a.mcap") == ("s3://a.mcap", None)
     assert split_source("dir/s3:/a.mcap")[1] == "/a.mcap"  # no URL
     assert not is_url("C:\\a.square")

@@ -88,10 +88,14 @@ def test_a_topic_is_found_however_its_slashes_are_written(new_bag, covariances, 
     assert len(read(bag.write(), topic=spelled)) == 2
 
 
-def test_a_topic_after_a_colon_is_a_source(new_bag, covariances):
-    bag = fill(fill(new_bag("mcap"), "/odom", covariances(2)), "/other", covariances(3))
-    path = bag.file(bag.write())
-    assert len(read(f"{path}:/other")) == 3
+@pytest.mark.parametrize("kind", ["mcap", "db3", "bag"])
+def test_a_topic_after_a_colon_is_a_source_with_or_without_a_slash(new_bag, covariances, kind):
+    bag = fill(fill(new_bag(kind), "/odom", covariances(2)), "/a/other", covariances(3))
+    path = bag.write()
+    for source in (path, bag.file(path)):
+        assert len(read(f"{source}:/a/other")) == len(read(f"{source}:a/other")) == 3
+    with pytest.raises(FormatError, match="there is no such file"):
+        read(f"{path.parent}/nothing.tum:odom")
 
 
 def test_a_topic_that_is_not_there_names_those_near_it(bag, covariances):
