@@ -190,7 +190,7 @@ def test_a_degenerate_filter_is_convicted(rng):
     assert found.verdict.label == "overconfident"
     assert found.verdict.at_least > 1e3  # k is of ranks, and no rank is beyond the last
     assert found["k"].value < 10
-    assert "the bound is of the mean square" in found.verdict.sentence
+    assert "mean-square k at least" in found.verdict.sentence
     assert found["coverage_50"].value < 0.1
 
 

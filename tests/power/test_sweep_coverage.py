@@ -81,7 +81,7 @@ def test_the_interval_holds_the_slope_in_a_few_sweeps(rng, shared):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", [3, 5, 8])
-@pytest.mark.parametrize("more accurate", [0.0, 1.0])
+@pytest.mark.parametrize("earned", [0.0, 1.0])
 @pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, NEIGHBOURS, DRIFT])
 def test_on_one_track_the_interval_holds_the_slope(rng, earned, shared, settings):
     held = coverage(rng, earned=earned, shared=shared, settings=settings)
