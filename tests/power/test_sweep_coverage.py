@@ -67,7 +67,7 @@ def slopes(rng, repeats, **world):
 
 
 def coverage(rng, repeats=200, **world):
-    truth = (1 - world["more accurate"]) * UNEARNED
+    truth = (1 - world["earned"]) * UNEARNED
     found = [slope for slope in slopes(rng, repeats, **world) if slope.low is not None]
     assert len(found) > 0.5 * repeats
     return float(np.mean([slope.low <= truth <= slope.high for slope in found]))
