@@ -54,8 +54,8 @@ def path(tmp_path, monkeypatch, capsys):
 
 
 def narrow(text):
-    """Whether lines are short; a doubt is shown with its remedies, whole."""
-    lines = [line for line in text.splitlines() if not line.startswith("  doubt")]
+    """Whether lines are short; a doubt with its remedies and the setup are shown whole."""
+    lines = [line for line in text.splitlines() if not line.startswith(("  doubt", "  setup"))]
     return max(map(len, lines)) <= WIDTH
 
 

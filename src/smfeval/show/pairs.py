@@ -40,7 +40,7 @@ BOUND_SENTENCE = (
     "two consistent tracks give 1 at most if their errors are not negatively correlated; "
     "not above 1 proves nothing"
 )
-NEXT = ("-v (all numbers, other time offsets and alignments)", "--save page.html")
+NEXT = ("-v (all numbers)", "--save page.html")
 HOW_WORDS = {
     "projected": "scored under what both reported covariances leave after the fit (M J M^T)",
     "granted": "scored under the summed covariances and that of the fit",
