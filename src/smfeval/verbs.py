@@ -27,7 +27,7 @@ from smfeval.io.progress import report
 from smfeval.maths import se3
 from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import Option, format_value, options_at, suggest_word, with_values
-from smfeval.track import AnyTrack, Beliefs
+from smfeval.track import AnyTrack, Beliefs, ParticleTrack, Track
 from smfeval.why import one_track
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def evaluate(
     estimate: Source,
     reference: Source,
     *,
+    covariance: Any = None,
+    time: Any = None,
     extrinsic: Extrinsic | None = None,
     options: Options | None = None,
     pairs: Pairs | None = None,
@@ -55,7 +57,10 @@ def evaluate(
     Parameters
     ----------
     estimate, reference
-        Tracks, or what `read` takes: a path, `bag.mcap:/topic`.
+        Tracks, or what `read` takes: a path, `bag.mcap:/topic`; or arrays of poses or positions,
+        row by row (`from_arrays`).
+    covariance, time
+        Of arrays: the covariances of the estimate, and the stamps of both.
     extrinsic
         Pose of the reference's body in the estimate's: a file, `x,y,z,qx,qy,qz,qw`, or a pair of
         position and quaternion.
@@ -68,10 +73,23 @@ def evaluate(
         `tolerance="10ms"`, `offset="auto"`; how to read the estimate: `format="kitti"`,
         `preset="fast-lio2"`; how to read the reference: `ref_format="euroc"`.
     """
+    estimate = _track_of(estimate, time, covariance, "estimate")
+    reference = _track_of(reference, time, None, "reference")
     given = _split(keywords, "score", "evaluate", read_from=(estimate, reference))
     options = _options(options, given, extrinsic)
     truth, (belief,) = _read_against([estimate], reference, given, options)
     return _evaluate(belief, truth, options, given, pairs)
+
+
+def _track_of(source: Any, time: Any, covariance: Any, name: str) -> Any:
+    """A track of arrays; files and tracks as they are."""
+    if isinstance(source, str | PathLike | Track | ParticleTrack):
+        if covariance is not None:
+            raise OptionError("covariance= is of arrays; this estimate is a track or a file")
+        return source
+    from smfeval.io.arrays import from_arrays  # noqa: PLC0415  only where asked for
+
+    return from_arrays(time, source, covariance, name=name)
 
 
 def evaluate_all(

@@ -217,7 +217,7 @@ class TestArraysToVerdict:
             ({"poses": lambda a: a.swapaxes(1, 2)}, "last row is not 0 0 0 1 (is it transposed?)"),
             ({"poses": lambda a: a * [1, 1, -1, 1]}, "upper left 3x3 is no rotation"),
             ({"poses": lambda a: a[:-1]}, "pose has shape (599, 4, 4); for 600 stamps (600, 4, 4)"),
-            ({"covariance": lambda a: a[:, 0]}, "(600, 6, 6) is needed, or (600, 3, 3) of the pos"),
+            ({"covariance": lambda a: a[:, 0]}, "(600, 6, 6) is needed, or (600, 3, 3) or ("),
             ({"seconds": lambda a: a * 1e9 + 1e18}, "stamps as floats are seconds"),
             ({"poses": lambda a: "est.tum"}, "pose is no array of numbers"),
         ],
@@ -227,9 +227,18 @@ class TestArraysToVerdict:
         with pytest.raises(smfeval.TrackError, match=re.escape(sentence)):
             smfeval.from_arrays(given["seconds"], given["poses"], given["covariance"])
 
-    def test_arrays_in_place_of_a_track_are_refused_with_what_makes_one(self, arrays):
+    def test_arrays_in_place_of_a_track_are_paired_row_by_row(self, arrays):
+        found = smfeval.evaluate(
+            arrays["poses"], arrays["truth"], covariance=arrays["covariance"],
+            time=arrays["seconds"], align="none",
+        )  # fmt: skip
+        tracks = (
+            smfeval.from_arrays(arrays["seconds"], arrays["poses"], arrays["covariance"]),
+            smfeval.from_arrays(arrays["seconds"], arrays["truth"]),
+        )
+        assert found.summary() == smfeval.evaluate(*tracks, align="none").summary()
         with pytest.raises(smfeval.OptionError, match="from_arrays"):
-            smfeval.evaluate(arrays["poses"], arrays["truth"])
+            smfeval.pair(arrays["poses"], arrays["truth"])
 
     def test_a_covariance_of_positions_is_scored_alone(self, arrays):
         position = so3.rotate_covariance(

@@ -15,6 +15,7 @@ from smfeval.judge.decide import Verdict
 from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.options import Options
 from smfeval.results import Result
+from smfeval.schema import suggest_word
 from smfeval.score import Residuals
 from smfeval.score.spaces import Space
 from smfeval.summarise.inflation import median_chi_squared
@@ -110,12 +111,21 @@ class Evaluation(Result):
             f"MAE {words.length(self['mae'].value)}"
         )
 
+    @property
+    def numbers(self) -> dict[str, Number]:
+        """Every number of position, rotation and pose by its name."""
+        found = {name: each for space in self.spaces for name, each in space.numbers.items()}
+        return {name: found[name] for name in NUMBERS if name in found}
+
+    @property
+    def k(self) -> Number:
+        """How many times too small the covariance of the position is."""
+        return self["k"]
+
     def summary(self) -> dict[str, str | float]:
-        """The verdict, and every number of position, rotation and pose by its name."""
-        found: dict[str, str | float] = {"verdict": self.verdict.label}
-        for space in self.spaces:
-            found |= {name: space.numbers[name].value for name in NUMBERS if name in space.numbers}
-        return found
+        """The verdict, and the values of `numbers`."""
+        values = {name: number.value for name, number in self.numbers.items()}
+        return {"verdict": self.verdict.label, **values}
 
     def why(self) -> "Reasons":
         """Where the errors come from, and what else could explain the verdict."""
@@ -136,7 +146,7 @@ class Evaluation(Result):
         """A number by its name in the table; None where it does not exist for this belief."""
         row = number_named(name)
         if row is None:
-            raise KeyError(name)
+            raise KeyError(f"there is no number {name!r}; {suggest_word(name, NUMBERS)}")
         found = (space.numbers.get(row.name) for space in self.spaces)
         return next((number for number in found if number is not None), None)
 

@@ -36,6 +36,9 @@ class Number:
     def __str__(self) -> str:
         return self.text()
 
+    def __float__(self) -> float:
+        return self.value
+
     def text(self, unit: str | None = None) -> str:
         """Value, unit and interval; `unit` "%" for a share: '1.21 cm [0.9, 1.6]', '89.3 %'."""
         return words.quantity(self.value, unit or self.unit, self.low, self.high)
