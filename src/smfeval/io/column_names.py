@@ -172,20 +172,11 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     ]
     found += [(role, column_named(place, names, name)) for role, name in of_pose.items()]
     found, received = _without_receive_time(names, found)
-    there = {role for role, _ in found}
-    geodetic = "lat" in said or ({"lat", "lon"} <= there and not there & {"x", "y"})
-    if geodetic:  # of the antenna, which has no attitude
-        there = {"stamp", *GEODETIC}
-    else:
-        there -= set(GEODETIC)
-    found = [each for each in found if each[0] in there or each[0].startswith("stamp")]
-    rotation = QUATERNION if there & set(QUATERNION) else ()
-    whole = set(ANGLES) if "z" in there else {"yaw"}  # yaw alone says nothing of a body in space
-    if rotation or there & set(ANGLES) != whole:
-        found = [each for each in found if each[0] not in ANGLES]
+    found = _of_one_pose(found, geodetic="lat" in said)
     pose = _pose_columns(place, names, found)
+    rotation = QUATERNION if set(QUATERNION) & set(pose) else ()
     planar = "z" not in pose and "yaw" in pose
-    axes = GEODETIC if geodetic else tuple(AXES[:2] if planar else AXES)
+    axes = GEODETIC if "lat" in pose else tuple(AXES[:2] if planar else AXES)
     missing = [role for role in ("stamp", *axes, *rotation) if role not in pose]
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
@@ -207,6 +198,19 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         incomplete,
         received,
     )
+
+
+def _of_one_pose(found: list[tuple[str, int]], *, geodetic: bool) -> list[tuple[str, int]]:
+    """Columns of one way to write a pose: latitude or x and y, a quaternion or angles."""
+    there = {role for role, _ in found}
+    if geodetic or ({"lat", "lon"} <= there and not there & {"x", "y"}):
+        there = {"stamp", *GEODETIC}  # of the antenna, which has no attitude
+    else:
+        there -= set(GEODETIC)
+    whole = set(ANGLES) if "z" in there else {"yaw"}  # yaw alone says nothing of a body in space
+    if there & set(QUATERNION) or there & set(ANGLES) != whole:
+        there -= set(ANGLES)
+    return [each for each in found if each[0] in there or each[0].startswith("stamp")]
 
 
 def _pose_columns(place: str, names: list[str], found: list[tuple[str, int]]) -> dict[str, int]:

@@ -86,6 +86,7 @@ def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) 
     return fixes.track(options)
 
 
+Numbered = list[tuple[int, Any]]  # messages with their places in the stream
 PRECISE, COV = "NAV-HPPOSLLH", "NAV-COV"
 UBX_FIXES = ("NAV-PVT", "NAV-PVAT", "HNR-PVT", PRECISE)  # the first that a stream has is read
 UBX_READ = (0x0107, 0x0117, 0x2800, 0x0114, 0x0136)  # class and number of these and NAV-COV
@@ -103,16 +104,7 @@ ACCURACY_NOTE = (
 
 def read_ubx(path: Path, options: ReadOptions) -> Track:
     """Read the fixes of a UBX stream as a position-only belief."""
-    pyubx2 = import_extra("pyubx2", "gnss", "UBX streams")
-    found, damaged = _messages(
-        path,
-        lambda stream, failed: pyubx2.UBXReader(
-            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=UBX_READ
-        ),
-    )
-    by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV)}
-    for at, each in enumerate(found):
-        by_kind[each.identity].append((at, each))
+    by_kind, damaged = _ubx_messages(path)
     kind = next((kind for kind in UBX_FIXES if by_kind[kind]), None)
     if kind is None:
         has = "NAV-COV, but no NAV-PVT" if by_kind[COV] else "neither NAV-PVT nor NAV-COV"
@@ -125,24 +117,8 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
     rows = [fix for _, fix in fixes]
     places = [better or fix for fix, better in zip(rows, precise, strict=True)]
     covariance, known, notes = _ubx_covariances(fixes, places, beliefs)
-    used = [
-        kind,
-        *([PRECISE] if any(precise) and kind != PRECISE else []),
-        *([COV] * bool(beliefs)),
-    ]
-    carriers = Counter(int(each.carrSoln) for each in rows if hasattr(each, "carrSoln"))
-    kinds = [
-        f"{count} {CARRIER_NAMES.get(kind, f'of kind {kind}')}"
-        for kind, count in sorted(carriers.items())
-    ]
-    unused = [f"{len(by_kind[each])} {each} not used" for each in UBX_FIXES if each not in used]
-    remarks = (
-        *([COV_REMARK] * bool(beliefs)),
-        ELLIPSOID_REMARK,
-        *([] if kind == PRECISE else [UTC_REMARK]),
-        *([f"fixes: {', '.join(kinds)}"] * bool(kinds)),
-        *(each for each in unused if not each.startswith("0 ")),
-    )
+    used = [kind, *([PRECISE] if any(precise) and kind != PRECISE else [])]
+    used += [COV] if beliefs else []
     whole = Fixes(
         name=str(path),
         format=f"u-blox UBX, {words.join(used)}",
@@ -152,21 +128,58 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
         covariance=covariance,
         convention=f"{POSITION_ONLY}; {'full' if beliefs else 'diagonal'}",
         notes=(*notes, *([WEEK_NOTE] if kind == PRECISE else [])),
-        remarks=remarks,
+        remarks=_ubx_remarks(by_kind, used),
         dropped=damaged,
     )
+    marks = [(~known, "no valid NAV-COV of the same iTOW"), *_ubx_marks(rows)]
+    return _usable(whole, marks, options)
+
+
+def _ubx_messages(path: Path) -> tuple[dict[str, Numbered], tuple[DroppedRows, ...]]:
+    """The messages by kind, with their places in the stream, and what was damaged."""
+    pyubx2 = import_extra("pyubx2", "gnss", "UBX streams")
+    found, damaged = _messages(
+        path,
+        lambda stream, failed: pyubx2.UBXReader(
+            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=UBX_READ
+        ),
+    )
+    by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV)}
+    for at, each in enumerate(found):
+        by_kind[each.identity].append((at, each))
+    return by_kind, damaged
+
+
+def _ubx_remarks(by_kind: dict[str, Numbered], used: list[str]) -> tuple[str, ...]:
+    """How numbers were read, kinds of fixes by their carrier phase, and messages not used."""
+    kind = used[0]
+    carriers = Counter(int(m.carrSoln) for _, m in by_kind[kind] if hasattr(m, "carrSoln"))
+    kinds = [
+        f"{count} {CARRIER_NAMES.get(carrier, f'of kind {carrier}')}"
+        for carrier, count in sorted(carriers.items())
+    ]
+    unused = {each: len(by_kind[each]) for each in UBX_FIXES if each not in used}
+    return (
+        *([COV_REMARK] if COV in used else []),
+        ELLIPSOID_REMARK,
+        *([] if kind == PRECISE else [UTC_REMARK]),
+        *([f"fixes: {', '.join(kinds)}"] if kinds else []),
+        *(f"{count} {each} not used" for each, count in unused.items() if count),
+    )
+
+
+def _ubx_marks(rows: list[Any]) -> list[tuple[Bools, str]]:
+    """What the messages themselves say against their fixes."""
 
     def flagged(value: int, *names: str) -> Bools:
         return np.array([_field(fix, *names, default=1 - value) == value for fix in rows])
 
     no_position = [_field(fix, "fixType", "gpsFix", default=3) in NO_POSITION for fix in rows]
-    marks: list[tuple[Bools, str]] = [
-        (~known, "no valid NAV-COV of the same iTOW"),
+    return [
         (flagged(0, *FIX_OK) | np.array(no_position), "no fix (gnssFixOk, fixType)"),
         (flagged(1, "invalidLlh"), "position marked invalid (invalidLlh)"),
         (flagged(0, "validDate") | flagged(0, "validTime"), "no valid date and time"),
     ]
-    return _usable(whole, marks, options)
 
 
 def _field(message: Any, *names: str, default: int) -> int:
@@ -183,9 +196,6 @@ def _ubx_stamp(fix: Any) -> int:
     except ValueError:
         return 0
     return _utc_ns(minute, _field(fix, "second", "sec", default=0), fix.nano)
-
-
-Numbered = list[tuple[int, Any]]  # messages with their places in the stream
 
 
 def _ubx_covariances(

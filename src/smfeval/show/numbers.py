@@ -1,5 +1,7 @@
 """An evaluation with every number, as `-v` and the page have it: one table for each section."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from smfeval import words
@@ -8,6 +10,7 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
+from smfeval.judge.decide import Verdict
 from smfeval.judge.sentences import evidence_rows, support, title
 from smfeval.maths.arrays import median_of, quantile_of
 from smfeval.show.check import reading_rows
@@ -87,15 +90,19 @@ def _judged(evaluation: Evaluation) -> dict[str, SpaceScores]:
 def _verdicts(evaluation: Evaluation) -> Table:
     """The label in each space, and what it rests on."""
     verdicts = {name: each.verdict for name, each in _judged(evaluation).items() if each.verdict}
-    rows: list[Cells] = [
-        (Cell("verdict"), *(Cell(each.label, is_label=True) for each in verdicts.values()))
+    return Table(("", *verdicts), tuple(verdict_rows(list(verdicts.values()))))
+
+
+def verdict_rows(verdicts: Sequence[Verdict]) -> list[Cells]:
+    """Labels, then a row for each quantity of their evidence; a column for each verdict."""
+    evidence = [dict(evidence_rows(each)) for each in verdicts]
+    return [
+        (Cell("verdict"), *(Cell(each.label, is_label=True) for each in verdicts)),
+        *(
+            (Cell(quantity), *(Cell(found.get(quantity, "-")) for found in evidence))
+            for quantity in dict.fromkeys(name for found in evidence for name in found)
+        ),
     ]
-    evidence = [dict(evidence_rows(each)) for each in verdicts.values()]
-    rows += [
-        (Cell(quantity), *(Cell(found.get(quantity, "-")) for found in evidence))
-        for quantity in dict.fromkeys(name for found in evidence for name in found)
-    ]
-    return Table(("", *verdicts), tuple(rows))
 
 
 def _numbers(evaluation: Evaluation) -> Table:

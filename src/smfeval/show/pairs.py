@@ -12,9 +12,9 @@ from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
 from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
-from smfeval.judge.sentences import evidence_rows, support, title
+from smfeval.judge.sentences import support, title
 from smfeval.show.check import reading_rows
-from smfeval.show.numbers import alignment_text, relative_motion_table
+from smfeval.show.numbers import alignment_text, relative_motion_table, verdict_rows
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -221,17 +221,14 @@ def pair_sections(pair: Pair) -> list[ReportSection]:
 def number_table(pair: Pair) -> Table:
     """Numbers of the differences of position, rotation and pose."""
     verdicts = {"position": pair.claim, **{each.name: each.claim for each in pair.spaces}}
-    evidence = [dict(evidence_rows(each)) for each in verdicts.values()]
+    labels, *evidence = verdict_rows(list(verdicts.values()))
     k = [pair.k, *(each.k for each in pair.spaces)]
     blank = (DASH,) * len(pair.spaces)
     rows: list[Cells] = [
-        (Cell("verdict"), *(Cell(each.label, is_label=True) for each in verdicts.values())),
+        labels,
         (Cell("k_pair"), *map(number_cell, k)),
         (Cell("k_pair as in the paper"), plain_cell(pair.k_paper), *blank),
-        *(
-            (Cell(quantity), *(Cell(found.get(quantity, "-")) for found in evidence))
-            for quantity in dict.fromkeys(name for found in evidence for name in found)
-        ),
+        *evidence,
         (Cell("median NEES"), number_cell(pair.nees_median), *blank),
         (Cell("mean difference"), number_cell(pair.distance), *blank),
         (Cell("energy score"), number_cell(pair.energy), *blank),
