@@ -197,7 +197,8 @@ def test_the_text_has_a_line_for_each_question_and_ends_with_the_conclusion(made
         ("stamp,matched,sigma_m\n1,,1\n", "no row of telemetry has all its numbers"),
         ("stamp,matched,sigma_m,prior_xx\n1,2,1,1\n", "are missing beside the other columns"),
         ("stamp,matched,sigma_m\n1,2,1\n", "no row of telemetry is within 1 ms of a scan"),
-        ("", "no CSV table of telemetry"),
+        ("", "no table of telemetry"),
+        ("# timestamp n_matched R_per_point\n1 2 3\n", "whole numbers; call nanoseconds stamp"),
     ],
 )
 def test_bad_telemetry_is_one_sentence(text, sentence, made, capsys, tmp_path):
@@ -228,20 +229,38 @@ def test_a_track_without_covariance_cannot_be_explained(made, capsys):
 def test_the_precision_of_fast_lio2_is_one_nat_above_what_its_points_are_credited_with(
     shared_data, capsys, tmp_path
 ):
-    """Only N and R were logged by the real filter on this track."""
+    """Only N and R were logged by the real filter on this track, in a text with blanks."""
     track = shared_data / "campaign" / "easy" / "college_1"
-    with gzip.open(track / "fastlio2.nmatch.txt.gz") as stream:
+    logged = track / "fastlio2.nmatch.txt.gz"
+    with gzip.open(logged) as stream:
         stamp, matched, variance, _ = np.loadtxt(stream).T
-    table = {"stamp_s": stamp, "matched": matched.astype(int), "variance_m2": variance}
     belief = read(track / "fastlio2.txt.gz", preset="fast-lio2")
     write(belief, tmp_path / "est.square")
-    found = explain(capsys, tmp_path, pl.DataFrame(table))["explained"]
+    found = explain(capsys, tmp_path, logged)["explained"]
     assert found["updates"] == len(belief)
-    assert found["credit"]["above_credit"] == pytest.approx(1.0, abs=0.05)
     _, spread = np.linalg.slogdet(belief.position_covariance)
     here = np.isin(np.rint(stamp * 1e6), np.rint(belief.stamp / 1e3))
-    by_hand = -spread - 3 * np.log(matched[here] / 3 / variance[here])
-    assert found["credit"]["above_credit"] == pytest.approx(np.median(by_hand))
+    credit = 3 * np.log(matched[here] / 3 / variance[here])
+    assert found["credit"]["above_credit"] == pytest.approx(np.median(-spread - credit))
+    words = ("explain", tmp_path / "est.square", "--telemetry", logged, "-q")
+    said = run(capsys, *words).out
+    reported, median = f"{np.median(-spread):.1f}", f"{np.median(credit):.1f}"
+    assert (reported, median) == ("40.4", "39.7")
+    assert f"reported {reported} nat; credit {median}; median difference +0.99;" in said
+
+
+def test_names_may_stand_in_a_comment_with_commas_or_blanks_below_others(made, capsys):
+    folder, frame, _ = made
+    plain = frame.select((pl.col("stamp") / 1e9).alias("stamp_s"), "matched", "variance_m2")
+    whole = explain(capsys, folder, plain)["explained"]["credit"]
+    rows = plain.write_csv(include_header=False)
+    for head, text in (
+        ("# a filter\n# Timestamp,matched,LASER_POINT_COV\n", rows),
+        ("# a filter\n\n#timestamp n_matched  variance_m2\n", rows.replace(",", "\t ")),
+        ("stamp_s matched variance_m2\n# a remark\n", rows.replace(",", " ")),
+    ):
+        (folder / "up.txt").write_text(head + text)
+        assert explain(capsys, folder, "up.txt")["explained"]["credit"] == whole
 
 
 def test_condition_numbers_come_from_the_clouds_of_a_bag_without_point_times(

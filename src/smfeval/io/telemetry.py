@@ -1,4 +1,6 @@
-"""Telemetry of a filter's updates from Parquet or CSV: one row per scan, columns by name.
+"""Telemetry of a filter's updates from Parquet or text: one row per scan, columns by name.
+
+Text has the names in its first line, after `#` or not, and commas or blanks between the columns.
 
 A symmetric matrix has the columns of its lower triangle, such as information_xx, information_yx,
 information_yy; those of the upper one are taken, too. Rows and columns are x y z for the position
@@ -21,6 +23,13 @@ from smfeval.maths.stamps import NANOSECONDS
 POSITION, POSE = "xyz", "xyzabc"
 STAMPS, NOISES = ("stamp", "stamp_s"), ("sigma_m", "variance_m2")
 COUNT = "matched"
+# Names that people give to these columns, in lower case; `timestamp` is in seconds, as in TUM.
+OTHER_NAMES = {
+    "timestamp": "stamp_s",
+    "n_matched": COUNT,
+    "r_per_point": "variance_m2",
+    "laser_point_cov": "variance_m2",
+}
 
 
 def read_telemetry_table(path: Path) -> TelemetryTable:
@@ -64,12 +73,37 @@ def read_telemetry_table(path: Path) -> TelemetryTable:
 def _read_frame(path: Path) -> pl.DataFrame:
     if path.suffix.lower() in (".parquet", ".pq"):
         return read_table(path)[1]
-    content = read_table_text(path)
     try:
-        frame = pl.read_csv(content, infer_schema_length=None)
+        frame = pl.read_csv(_as_csv(read_table_text(path)), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
-        raise FormatError(f"{path}: no CSV table of telemetry ({reason_of(error)})") from error
-    return frame.rename({name: name.strip().lstrip("# ") for name in frame.columns})
+        raise FormatError(f"{path}: no table of telemetry ({reason_of(error)})") from error
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    for name in frame.columns:
+        known = OTHER_NAMES.get(name.lower())
+        if known is None or known in frame.columns:
+            continue
+        if known == "stamp_s" and frame[name].dtype.is_integer():
+            raise FormatError(
+                f"{path}: {name} is whole numbers; call nanoseconds stamp and seconds stamp_s"
+            )
+        frame = frame.rename({name: known})
+    return frame
+
+
+def _as_csv(content: bytes) -> bytes:
+    """The table with its names in the first line, without `#`, and commas between columns.
+
+    Names are in the last comment before the first row of numbers, or else in the first row.
+    """
+    lines = [line.strip() for line in content.splitlines() if line.strip()]
+    row = next((i for i, line in enumerate(lines) if not line.startswith(b"#")), len(lines))
+    is_named = row < len(lines) and lines[row][:1].isalpha()
+    head = row if is_named else max(row - 1, 0)
+    kept = [line.lstrip(b"# ") for line in lines[head : head + 1]]
+    kept += [line for line in lines[head + 1 :] if not line.startswith(b"#")]
+    if kept and b"," not in kept[0]:
+        kept = [b",".join(line.split()) for line in kept]
+    return b"\n".join(kept)
 
 
 def _stamps(frame: pl.DataFrame, path: Path) -> tuple[Ints, Bools]:

@@ -167,9 +167,10 @@ def last_line(found: Explained) -> str:
         of_scans = f"the condition number of its scans explains {share}"
         return f"{found.belief}: {of_scans} of the variance of log NEES"
     row = found.explanation.credit
+    reported, given = (nats(each, places=1) for each in (row.posterior, row.credit))
     said = (
-        f"{found.belief}: reports {nats(row.posterior)} nat, {_above(row.above_credit)} what its "
-        "points are credited with"
+        f"{found.belief}: reported {reported} nat; credit {given}; "
+        f"median difference {nats(row.above_credit, signed=True)}"
     )
     if row.effective_points is None or row.excess is None:
         return f"{said}; without a reference it is not known how much of it is too much"
@@ -211,12 +212,12 @@ def _credit_rows(row: CreditRow) -> Iterator[Row]:
         f"{words.length(row.sigma_m)}: count {nats(row.count)}, noise {nats(row.noise)}, shape "
         f"{nats(row.shape)}",
     )
-    yield Row("reported", f"{nats(row.posterior)} nat, {_above(row.above_credit)} the credit")
+    yield Row("reported", f"{nats(row.posterior)} nat; {_difference('credit', row.above_credit)}")
     if row.prior is not None:
         yield Row(
             "predicted",
-            f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; the report "
-            f"differs by {nats(row.unexplained, places=3, signed=True)}",
+            f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; "
+            f"{_difference('prediction', row.unexplained, places=3)}",
         )
     if row.effective_points is not None and row.consistent_sigma_m is not None:
         yield Row(
@@ -230,9 +231,9 @@ def _credit_rows(row: CreditRow) -> Iterator[Row]:
         yield Row("excess", f"{nats(row.excess)} nat above consistency (3 ln k)")
 
 
-def _above(difference: float) -> str:
-    """'0.99 nat above'."""
-    return f"{nats(abs(difference))} nat {'above' if difference >= 0 else 'below'}"
+def _difference(other: str, value: float | None, *, places: int = 2) -> str:
+    """'median difference to the credit +0.99': of scans, not of the two medians."""
+    return f"median difference to the {other} {nats(value, places=places, signed=True)}"
 
 
 def _degeneracy_rows(label: str, found: tuple[Regression, ...], *, verbose: bool) -> Iterator[Row]:
