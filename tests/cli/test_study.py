@@ -10,7 +10,18 @@ import pytest
 
 import smfeval
 from support.commands import files_in, refused, run
-from support.study_folders import FAST, HERE, SIGMA_M, entered, estimate, planned, put, truth
+from support.study_folders import (
+    FAST,
+    HERE,
+    PLAN,
+    SIGMA_M,
+    entered,
+    estimate,
+    planned,
+    put,
+    simple,
+    truth,
+)
 
 SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "study.json").read_text())
 
@@ -318,3 +329,16 @@ def test_a_pair_without_a_covariance_on_both_sides_is_left_out_and_has_not_faile
     failures = {task["failure"] for task in document["pair_tasks"]}
     assert failures == {None, "no covariance: plain"}
     assert "failed" not in run(capsys, "study", "study.toml", *HERE).out
+
+
+@pytest.mark.slow
+def test_a_study_of_two_thousand_tracks_has_its_tables(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = tuple(f"t{i}" for i in range(2000))
+    simple(tmp_path, names)
+    listed = PLAN.replace('["one", "two"]', str(list(names)).replace("'", '"'))
+    planned(tmp_path, f"[options]\ngauge = 'fixed'\n{listed}")
+    printed = run(capsys, "study", "study.toml").out
+    assert "good: consistent over the study" in printed
+    assert "bold: overconfident over the study" in printed
+    assert "inf" not in printed

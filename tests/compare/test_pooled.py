@@ -255,3 +255,11 @@ def test_the_intervals_hold_the_mean_and_a_new_track(count, tau, rng):
         new += predicted[0] <= exp(rng.normal(0.3, tau)) <= predicted[1]
     assert held / studies >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)
     assert new / studies >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)
+
+
+@pytest.mark.parametrize("count", [86, 220, 300, 2000])
+def test_a_new_track_of_a_large_study_is_where_the_others_are(count, rng):
+    y, s = rng.normal(0.3, 0.5, size=count), np.full(count, 0.2)
+    _, predicted, tau = pool(y, s)
+    expected = np.exp(y.mean() + tau * t.ppf([0.025, 0.975], count - 1))
+    assert predicted == pytest.approx(expected, rel=0.05)

@@ -6,6 +6,7 @@ Student's t as a finite sum, against scipy's incomplete beta function.
 from math import erf as erf_at
 from math import pi, tan
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special as peer
@@ -16,6 +17,7 @@ from smfeval.maths.normal_distance import gauss_jacobi
 from smfeval.maths.special import (
     chi_squared_cdf,
     chi_squared_mean_log,
+    chi_squared_quantile,
     chi_squared_tail,
     chi_squared_tail_quantile,
     erf,
@@ -61,7 +63,67 @@ def test_chi_squared_exceeded(degrees: int, probability: float) -> None:
     assert ours == pytest.approx(float(peer.chdtri(degrees, probability)), rel=5e-13)
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 5, 24, 25, 300])
+MANY_DEGREES = [10, 24, 59, 60, 61, 219, 258, 1999, 10**5, 10**7]
+TAILS = [0.9, 0.5, 1e-3, 1e-15, 1e-100, 1e-300]
+
+
+@pytest.mark.parametrize("degrees", [*DEGREES, *MANY_DEGREES])
+def test_chi_squared_of_any_degrees_down_to_the_smallest_tail(degrees: int) -> None:
+    x = peer.chdtri(degrees, np.array(TAILS))
+    ours = [chi_squared_tail(degrees, each) for each in x.tolist()]
+    np.testing.assert_allclose(ours, peer.chdtrc(degrees, x), rtol=1e-12)
+    np.testing.assert_allclose(chi_squared_cdf(degrees, x), peer.chdtr(degrees, x), atol=5e-15)
+    again = [chi_squared_tail_quantile(degrees, each) for each in TAILS]
+    np.testing.assert_allclose(again, x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("degrees", [1, 9, 60, 61, 258])
+@pytest.mark.parametrize("tail", TAILS)
+def test_tails_of_chi_squared_by_forty_digits(degrees: int, tail: float) -> None:
+    x = chi_squared_tail_quantile(degrees, tail)
+    with mpmath.workdps(40):
+        half = mpmath.mpf(x) / 2
+        wanted = mpmath.gammainc(mpmath.mpf(degrees) / 2, half, mpmath.inf, regularized=True)
+    assert chi_squared_tail(degrees, x) == pytest.approx(float(wanted), rel=1e-12, abs=0)
+    assert float(wanted) == pytest.approx(tail, rel=1e-12, abs=0)
+
+
+def test_nothing_is_beyond_what_is_infinite() -> None:
+    for degrees in (1, 2, 60, 61, 258, 10**7):
+        assert chi_squared_tail(degrees, np.inf) == 0.0
+        assert chi_squared_tail(degrees, -1.0) == 1.0
+        assert chi_squared_cdf(degrees, np.array([0.0, np.inf])).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("degrees", [1, 1.2, 1.5, 2.5, 3.7, 5.5, 10.5, 59.5, 60, 61.3, 200])
+@pytest.mark.parametrize("probability", [1e-9, 0.0125, 0.025, 0.5, 0.975, 0.9875, 0.999])
+def test_chi_squared_quantile_of_any_degrees(degrees: float, probability: float) -> None:
+    wanted = 2 * float(peer.gammaincinv(degrees / 2, probability))
+    assert chi_squared_quantile(degrees, probability) == pytest.approx(wanted, rel=2e-12, abs=0)
+
+
+@pytest.mark.parametrize("degrees", [200.1, 1e3, 1e5, 1e7])
+@pytest.mark.parametrize("probability", [0.01, 0.025, 0.5, 0.975, 0.99])
+def test_chi_squared_quantile_of_many_degrees(degrees: float, probability: float) -> None:
+    wanted = 2 * float(peer.gammaincinv(degrees / 2, probability))
+    assert chi_squared_quantile(degrees, probability) == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize("degrees", MANY_DEGREES)
+@pytest.mark.parametrize("probability", [0.3, 1e-3, 1e-15])
+def test_student_of_any_degrees(degrees: int, probability: float) -> None:
+    t = -float(peer.stdtrit(degrees, probability))
+    with mpmath.workdps(40):  # the integral of the density
+        d = mpmath.mpf(degrees)
+        norm = mpmath.gammaprod([(d + 1) / 2], [d / 2, 1]) / mpmath.sqrt(mpmath.pi * d)
+        wanted = mpmath.quad(
+            lambda u: norm * (1 + u * u / d) ** (-(d + 1) / 2),
+            [t, t + 1, t + 4, t + 16, t + 99, mpmath.inf],
+        )
+    assert t_tail(degrees, t) == pytest.approx(float(wanted), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 5, 24, 25, 61, 300, 1999, 10**7])
 @pytest.mark.parametrize("probability", [1e-6, 0.025, 0.4, 0.5, 0.6, 0.975, 1 - 1e-6])
 def test_t_quantile(degrees: int, probability: float) -> None:
     wanted = float(peer.stdtrit(degrees, probability))

@@ -47,6 +47,10 @@ def test_moments_of_students_t_are_those_of_an_f_distribution(dimension, power):
     assert student_moment(1.0, dimension) == pytest.approx(dimension)
 
 
+def test_moments_of_innovations_of_many_dimensions_are_finite():
+    assert student_moment(1.0, 1000) == pytest.approx(1000)
+
+
 def test_long_tailed_evalues_of_gaussians_have_a_mean_below_one(rng):
     assert 0.5 < long_tailed_evalue(rng.chisquare(3, 200_000), 3).mean() < 0.75
 

@@ -3,7 +3,8 @@
 Importing `scipy.special` costs 0.2 s of CPU, nearly half as much as a whole `smfeval score` of ten
 thousand scans (`BENCHMARK.md`, "What limits us"). Degrees of freedom are whole here, so that the
 chi-squared and the t distribution are finite sums (Abramowitz and Stegun, "Handbook of Mathematical
-Functions", 26.4.4, 26.4.5, 26.7.3 and 26.7.4).
+Functions", 26.4.4, 26.4.5, 26.7.3 and 26.7.4). Of many degrees, which only studies of many tracks
+and innovations of many dimensions have, scipy's functions are taken.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,15 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 
+MANY = 60  # degrees of freedom beyond which sums are long, and lose their digits
+
 
 def t_cdf(degrees: int, t: Floats) -> Floats:
     """Probability of at most t, to 1e-15 of 1. (...) -> (...)."""
+    if degrees > MANY:
+        from scipy.special import stdtr  # noqa: PLC0415  slow to import
+
+        return np.asarray(stdtr(degrees, t))
     square = degrees + t * t
     cosine2, sine = degrees / square, t / np.sqrt(square)
     last, *before = _coefficients(degrees)
@@ -43,6 +50,8 @@ def t_tail(degrees: int, t: float) -> float:
     What the sum of `t_cdf` leaves of 1/2 is the same sum continued without end, of terms that are
     all positive.
     """
+    if degrees > MANY:
+        return float(t_cdf(degrees, np.array(-t)))
     square = degrees + t * t
     cosine2, sine = degrees / square, t / sqrt(square)
     if not cosine2 <= FLAT:
@@ -71,9 +80,10 @@ def t_density(degrees: int, t: Floats) -> Floats:
 STEP = 1 / 64  # between the points about which erf is expanded
 END = 6.0  # erf is 1 from here on
 TERMS = 7  # of Taylor's series, for a distance of at most STEP / 2
-CERTAIN = 700.0  # half a squared length beyond which the chi-squared distribution is 1
+CERTAIN = 2000.0  # half a squared length that is never exceeded, with MANY degrees or fewer
 HALVINGS = 80
 NEWTON_STEPS = 100
+QUANTILE_PRECISION = 1e-13
 
 
 def erf(x: Floats) -> Floats:
@@ -152,6 +162,10 @@ def _ratio(row: int, x: float, factor: float = 1.0) -> float:
 
 def chi_squared_cdf(degrees: int, x: Floats) -> Floats:
     """Probability of at most x, to 1e-15 of 1. (...) -> (...)."""
+    if degrees > MANY:
+        from scipy.special import chdtr  # noqa: PLC0415  slow to import
+
+        return np.asarray(chdtr(degrees, x))
     half = np.minimum(x / 2, CERTAIN)
     inside = erf(np.sqrt(half)) if degrees % 2 else -np.expm1(-half)
     terms = [half**power / divisor for power, divisor in _powers(degrees)]
@@ -159,10 +173,15 @@ def chi_squared_cdf(degrees: int, x: Floats) -> Floats:
 
 
 def chi_squared_tail(degrees: int, x: float) -> float:
-    """Probability of more than x, to 1e-14 of itself."""
+    """Probability of more than x, to 1e-13 of itself, down to 1e-300."""
+    if degrees > MANY:
+        from scipy.special import chdtrc  # noqa: PLC0415  slow to import
+
+        return float(chdtrc(degrees, max(x, 0.0)))
     half = min(max(x, 0.0) / 2, CERTAIN)
     outside = erfc(sqrt(half)) if degrees % 2 else exp(-half)
-    return outside + exp(-half) * sum(half**power / divisor for power, divisor in _powers(degrees))
+    root = exp(-half / 2)  # the sum is large where exp(-half) has no digits left
+    return outside + root * sum(half**power / divisor * root for power, divisor in _powers(degrees))
 
 
 def _powers(degrees: int) -> list[tuple[float, float]]:
@@ -190,21 +209,32 @@ def chi_squared_tail_quantile(degrees: int, probability: float) -> float:
     return (low + high) / 2
 
 
-EXACT_DEGREES = 60  # up to here quantiles are interpolated between whole degrees
+SERIES_DEGREES = 200  # up to here quantiles are of the series
 
 
 @lru_cache(maxsize=4096)
 def chi_squared_quantile(degrees: float, probability: float) -> float:
-    """Of any degrees of freedom from 1 on; at 0.975 within 1.2 %, from 5 degrees on within 0.1 %.
+    """Of any degrees of freedom, to 1e-12; of more than 200, from 1 % to 99 % within 1e-4.
 
-    Between whole degrees by a straight line; of many, by Wilson and Hilferty's cube (1931).
+    With x half of it and a half the degrees, Newton's steps on the logarithm of
+
+        P = x^a e^-x / gamma(a + 1) (1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..),
+
+    which is concave in log x, from below. Of many degrees, Wilson and Hilferty's cube (1931).
     """
-    if degrees >= EXACT_DEGREES:
+    if degrees > SERIES_DEGREES:
         spread = 2 / (9 * degrees)
         return degrees * (1 - spread + normal_quantile_at(probability) * sqrt(spread)) ** 3
-    whole = int(degrees)
-    below, above = (chi_squared_tail_quantile(d, 1 - probability) for d in (whole, whole + 1))
-    return below + (degrees - whole) * (above - below)
+    a, wanted = degrees / 2, log(probability) + lgamma(degrees / 2 + 1)
+    log_x = wanted / a
+    for _ in range(NEWTON_STEPS):
+        x = exp(log_x)
+        series = 1 + float(np.cumprod(x / (a + np.arange(1, int(2 * x) + NEGLIGIBLE))).sum())
+        step = (wanted - a * log_x + x - log(series)) * series / a
+        log_x += step
+        if abs(step) <= QUANTILE_PRECISION:
+            break
+    return 2 * exp(log_x)
 
 
 @lru_cache(maxsize=64)
@@ -214,6 +244,10 @@ def t_quantile(degrees: int, probability: float) -> float:
     They start at the normal distribution's quantile, which is nearer to zero; from there each step
     stays short of the solution, because the distribution is concave beyond zero.
     """
+    if degrees > MANY:
+        from scipy.special import stdtrit  # noqa: PLC0415  slow to import
+
+        return float(stdtrit(degrees, probability))
     upper = max(probability, 1 - probability)
     t = normal_quantile(upper)
     for _ in range(NEWTON_STEPS):

@@ -19,7 +19,7 @@ are Gaussians of a random scale, and x^p is convex in it: lighter mixtures have 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import gamma
+from math import exp, gamma, lgamma
 from typing import Literal
 
 import numpy as np
@@ -51,7 +51,7 @@ def long_tailed_evalue(nees: Floats, dimension: int) -> Floats:
 
 def student_moment(power: float, dimension: int, freedoms: float = TAIL_FREEDOMS) -> float:
     """E[x^p] of x = e^T S^-1 e, e Student's t with covariance S: x = (v - 2) chi2_d / chi2_v."""
-    normal = 2**power * gamma(dimension / 2 + power) / gamma(dimension / 2)
+    normal = 2**power * exp(lgamma(dimension / 2 + power) - lgamma(dimension / 2))
     scale = gamma(freedoms / 2 - power) / (2**power * gamma(freedoms / 2))
     return float((freedoms - 2) ** power * normal * scale)
 
