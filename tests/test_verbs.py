@@ -125,7 +125,7 @@ def test_study_leaves_what_the_verb_leaves(tmp_path):
 def test_sweep_measures_files(tmp_path):
     sweep_folders.turned(tmp_path, ("one",))
     plan = sweep_folders.PLAN.replace(', "two", "three"', "")
-    found = smfeval.sweep(study_folders.planned(tmp_path, plan))
+    found = smfeval.sweep(study_folders.planned(tmp_path, plan), workers=1)
     assert len(found.to_polars()) == len(found.points)
     assert found.effects[0].knob == "R"
 

@@ -9,7 +9,7 @@ import pytest
 from smfeval.compare.sweep import sweep_of
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
-from smfeval.studies.sweep import LabRuns
+from smfeval.studies.sweep import LabRuns, SweepPlan
 from smfeval.summarise.number import Intervals
 from smfeval_lab.filters.run import Run
 from smfeval_lab.sweep import points_of_lab
@@ -21,7 +21,7 @@ VALUES = ("0.01", "0.1", "1", "10")
 LAB = LabRuns(("hall", "field"), (1, 2), ("ours",), tuple((("R", value),) for value in VALUES))
 
 
-def recorded(world, seed):
+def recorded(world, seed, **_):
     return SimpleNamespace(name=f"{world}_{seed}", reference=truth())
 
 
@@ -32,57 +32,83 @@ def ran(name, recording, words):
     return Run(belief(factor, 1.0, seed), None, 0.0, (f"{name} ran",))
 
 
-def test_every_world_and_seed_is_a_track_and_every_setting_a_point():
-    points, failures = points_of_lab(LAB, PLAIN, record=recorded, run=ran)
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """Points of a lab whose walks are recorded by `record` and filtered by `run`."""
+
+    def measure(lab=LAB, *, record=recorded, run=ran, **labour):
+        if record is not None:
+            monkeypatch.setattr("smfeval_lab.kept_runs.simulate", record)
+        output = tmp_path / "sweep_results"
+        plan = SweepPlan("sweep", tmp_path, (), (), output, PLAIN, lab=lab)
+        return points_of_lab(plan, run=run, workers=1, **labour)
+
+    return measure
+
+
+def test_every_world_and_seed_is_a_track_and_every_setting_a_point(sweep):
+    points, failures = sweep()
     assert failures == ()
     assert [point.track for point in points[::4]] == ["hall_1", "hall_2", "field_1", "field_2"]
     assert [dict(point.settings)["R"] for point in points[:4]] == list(VALUES)
-    assert {point.source for point in points} == {"simulated"}
+    assert points[0].source == "sweep_results_lab/runs/hall_1/ours_R=0.01.square"
     assert all("ours ran" in point.notes for point in points)
     (effect,) = sweep_of(points).effects
     assert (effect.label, len(effect.tracks)) == ("not more accurate", 4)
 
 
-def test_a_run_that_fails_stops_no_other():
+def test_a_run_that_fails_stops_no_other(sweep):
     def moody(name, recording, words):
         if recording.name == "hall_2" and words == ("R=1",):
             raise PairingError("it lost its way")
         return ran(name, recording, words)
 
-    points, failures = points_of_lab(LAB, PLAIN, record=recorded, run=moody)
+    points, failures = sweep(run=moody)
     assert len(points) == 15
     assert [(f.track, f.settings, f.sentence) for f in failures] == [
         ("hall_2", (("R", "1"),), "it lost its way")
     ]
 
 
-def test_a_walk_that_cannot_be_simulated_fails_its_own_runs_only():
-    def moody(world, seed):
+def test_a_walk_that_cannot_be_simulated_fails_its_own_runs_only(sweep):
+    def moody(world, seed, **_):
         if (world, seed) == ("hall", 2):
             raise OptionError("the hall is closed")
         return recorded(world, seed)
 
-    points, failures = points_of_lab(LAB, PLAIN, record=moody, run=ran)
+    points, failures = sweep(record=moody)
     assert len(points) == 12
     assert [(f.track, f.settings[0][1], f.sentence) for f in failures] == [
         ("hall_2", value, "the hall is closed") for value in VALUES
     ]
 
 
-def test_progress_hears_of_every_run():
-    heard = []
-    points_of_lab(
-        LAB, PLAIN, record=recorded, run=ran, progress=lambda done, total: heard.append(done)
-    )
-    assert heard == list(range(16))
+def test_a_sweep_that_was_stopped_goes_on_where_it_was(sweep):
+    """Runs that were done are done no more, nor is a walk simulated that nobody needs."""
+    begun, heard = [], []
 
+    def impatient(name, recording, words):
+        if len(begun) == 6:
+            raise KeyboardInterrupt
+        begun.append((recording.name, words))
+        return ran(name, recording, words)
 
-def test_a_recording_without_reference_is_refused():
-    def blind(world, seed):
-        return SimpleNamespace(name="own", reference=None)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(run=impatient, progress=lambda *told: heard.append(told))
+    assert heard[-1] == (6, 0, 16)
+    again = []
 
-    with pytest.raises(OptionError, match="own has no reference"):
-        points_of_lab(LAB, PLAIN, record=blind, run=ran)
+    def patient(name, recording, words):
+        again.append((recording.name, words))
+        return ran(name, recording, words)
+
+    points, _ = sweep(run=patient)
+    assert len(points) == 16
+    assert len(begun) + len(again) == 16
+    assert not set(begun) & set(again)
+    sweep(record=pytest.fail, run=pytest.fail)
+    sweep(run=patient, fresh=True)
+    assert len(again) == 10 + 16
 
 
 @pytest.mark.parametrize(
@@ -94,7 +120,7 @@ def test_a_recording_without_reference_is_refused():
         ({"settings": ((("point_variance", "much"),),)}, "point_variance=much: a number is needed"),
     ],
 )
-def test_what_nobody_knows_is_refused_before_anything_runs(change, words):
+def test_what_nobody_knows_is_refused_before_anything_runs(change, words, sweep):
     known = {
         "worlds": ("courtyard",),
         "seeds": (1,),
@@ -104,22 +130,22 @@ def test_what_nobody_knows_is_refused_before_anything_runs(change, words):
     if "settings" in change:
         pytest.importorskip("numba", reason="the settings of the lab's filter need numba")
     with pytest.raises(OptionError, match=words):
-        points_of_lab(LabRuns(**known | change), PLAIN)
+        sweep(LabRuns(**known | change), run=None)
 
 
 @pytest.mark.slow
-def test_the_noise_of_the_labs_own_filter_moves_its_precision_as_configured():
+def test_the_noise_of_the_labs_own_filter_moves_its_precision_as_configured(sweep):
     """R x 10 costs at most 3 log 10 nats of precision, and most of it."""
     pytest.importorskip("numba")
     settings = tuple((("point_variance", value),) for value in ("1e-4", "1e-3", "1e-2"))
     lab = LabRuns(("college_short",), (1,), ("ieskf",), settings, duration_s=20.0)
-    points, failures = points_of_lab(lab, Options(intervals=Intervals(None)))
+    points, failures = sweep(lab, record=None, run=None)
     assert failures == ()
     precision = np.array([point.precision.value for point in points])
     steps = -np.diff(precision)
     assert ((steps > 1.5 * np.log(10)) & (steps <= 3.2 * np.log(10))).all()
 
 
-def test_no_machine_path_is_in_a_point():
-    points, _ = points_of_lab(LAB, PLAIN, record=recorded, run=ran)
+def test_no_machine_path_is_in_a_point(sweep):
+    points, _ = sweep()
     assert not any(Path(point.source).is_absolute() for point in points)

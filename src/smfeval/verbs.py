@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from smfeval.compare import Comparison
     from smfeval.compare.sweep import Sweep
     from smfeval.studies.result import Study
+    from smfeval.studies.run import Labour
     from smfeval.studies.sweep import PointsAndFailures, SweepPlan
 
 Source = str | Path | AnyTrack  # a track, or what `read` takes
@@ -310,34 +311,41 @@ def study(
     return done.study
 
 
-def sweep(plan: str | Path) -> "Sweep":
+def sweep(plan: str | Path, *, workers: int | None = None, fresh: bool = False) -> "Sweep":
     """Measure the runs of a plan (TOML) with one knob turned: does sharper mean better?
 
-    A plan with a table [lab] runs filters of the lab, which is left to `smfeval sweep`.
+    Runs are kept in the plan's output folder, as those of a study; what is known there is not done
+    again unless `fresh`. A plan with a table [lab] runs filters, which is left to `smfeval sweep`.
+
+    Parameters
+    ----------
+    plan
+        The file.
+    workers
+        Processes; None: one per core.
+    fresh
+        Do again what is known from an earlier run.
     """
     from smfeval.studies.sweep import read_sweep  # noqa: PLC0415  only where asked for
 
     planned = read_sweep(Path(plan))
     if planned.lab is not None:
         raise OptionError(f"{plan}: a plan with a table [lab] is run by the command line")
-    return measure_sweep(planned)
+    return measure_sweep(planned, workers=workers, fresh=fresh)
 
 
 def measure_sweep(
     plan: "SweepPlan",
     *,
     points_of_lab: "Callable[..., PointsAndFailures] | None" = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    **labour: "Unpack[Labour]",
 ) -> "Sweep":
-    """Do the runs of a sweep, those of the lab by its own function, and judge each knob."""
+    """Score the runs of a sweep, those of the lab by its own function, and judge each knob."""
     from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
     from smfeval.studies.sweep import points_of_files  # noqa: PLC0415
 
-    if plan.lab is None:
-        points, failures = points_of_files(plan, progress=progress)
-    else:
-        assert points_of_lab is not None
-        points, failures = points_of_lab(plan.lab, plan.options, progress=progress)
+    check_output_folder(plan.output)
+    points, failures = (points_of_lab or points_of_files)(plan, **labour)
     return sweep_of(
         points,
         name=plan.name,

@@ -17,6 +17,7 @@ from support.commands import refused, run
 
 COMMAND = [sys.executable, "-c", "from smfeval.cli.main import run; run()"]
 FULL = Path("/dev/full")
+NOTHING_KEPT = "smfeval: stopped; no file was written; the same command starts again\n"
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full on this system")
 
 
@@ -104,7 +105,7 @@ def test_a_command_that_is_stopped_leaves_no_temporary_file(number, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (128 + number, "smfeval: stopped; no file was written\n")
+    assert (process.returncode, said) == (128 + number, NOTHING_KEPT)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -115,10 +116,13 @@ def test_a_command_that_is_stopped_names_what_it_has_written(folder, capsys, mon
     monkeypatch.setattr("smfeval.cli.score.draw", stop)
     words = ("score", "a.square", "--ref", "r.tum", "--save", "a.html")
     saving = ("--save", "scans.parquet", "--save", "all.json")
-    assert run(capsys, *words).err == "smfeval: stopped; no file was written\n"
+    assert run(capsys, *words).err == NOTHING_KEPT
     said = run(capsys, *words, *saving)
     assert said.code == 130
-    assert said.err.endswith("smfeval: stopped; whole and kept: scans.parquet and all.json\n")
+    assert said.err.endswith(
+        "smfeval: stopped; whole and kept: scans.parquet and all.json; "
+        "the same command with --force writes them again\n"
+    )
 
 
 HUNG_UP = """

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import smfeval
+from smfeval.studies.sweep import points_of_files, read_sweep
 from support.commands import files_in, refused, run
 from support.study_folders import planned
 from support.sweep_folders import PLAN, turned
@@ -17,18 +18,19 @@ SCHEMA = json.loads((Path(smfeval.__file__).parent / "schemas" / "sweep.json").r
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """A folder with a bold and an honest estimator, three tracks, five values of R."""
+    """A bold and an honest estimator, three tracks, five values of R; each run is known."""
     folder = tmp_path_factory.mktemp("made")
     turned(folder)
-    planned(folder, PLAN, "sweep.toml")
+    points_of_files(read_sweep(planned(folder, PLAN, "sweep.toml")), workers=1)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def folder(made, tmp_path, monkeypatch) -> Path:
-    """A copy of it, of the test's own."""
+    """A copy of it, of the test's own; the work is done in this process."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("smfeval.studies.workers.usable_cores", lambda: 1)
     return tmp_path
 
 
@@ -40,9 +42,12 @@ def strict_json(text: str) -> dict:
 
 
 def test_a_sweep_says_which_sharpening_is_earned(capsys, folder):
+    shutil.rmtree("sweep_results")
     before = files_in(folder)
     outcome = run(capsys, "sweep", "sweep.toml")
     assert (outcome.code, outcome.err) == (0, "")
+    left = {name.partition("/")[0] for name in files_in(folder) - before}
+    assert left == {"sweep_results"}
     lines = outcome.out.splitlines()
     assert lines[0] == "sweep: 2 estimators, 3 tracks, 30 runs"
     assert lines[-1] == "bold: R not more accurate; honest: R more accurate"
@@ -50,7 +55,34 @@ def test_a_sweep_says_which_sharpening_is_earned(capsys, folder):
         "with the covariance: NEES 0, error -0.072; if they stay: NEES +0.145, error 0"
         in outcome.out
     )
-    assert files_in(folder) == before
+
+
+def test_ctrl_c_says_what_is_kept_and_the_same_command_goes_on(capsys, monkeypatch):
+    shutil.rmtree("sweep_results")
+    linked = []
+
+    def stop_at_the_twelfth(*_, **__):
+        linked.append(1)
+        if len(linked) == 12:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("smfeval.studies.run.link_scans", stop_at_the_twelfth)
+        stopped = run(capsys, "sweep", "sweep.toml")
+    said = "smfeval: stopped; 11 of 30 runs kept; the same command goes on from there\n"
+    assert (stopped.code, stopped.err) == (130, said)
+    assert run(capsys, "sweep", "sweep.toml", "-q").code == 0
+    monkeypatch.setattr("smfeval.studies.task.evaluate_task", pytest.fail)
+    assert run(capsys, "sweep", "sweep.toml", "-q").code == 0
+
+
+def test_an_output_folder_that_holds_other_things_is_refused(capsys, folder):
+    (folder / "own.toml").write_text(f"output = 'bold'\n{PLAN}")
+    assert "is in the output folder" in refused(capsys, "sweep", "own.toml")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "diary.txt").touch()
+    (folder / "own.toml").write_text(f"output = 'mine'\n{PLAN}")
+    assert "the output folder holds other things" in refused(capsys, "sweep", "own.toml")
 
 
 def test_quiet_is_one_line(capsys):

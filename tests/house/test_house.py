@@ -309,7 +309,6 @@ OPENS_FILES = {  # and limits them, or reads what we wrote ourselves
     "show/render.py",
     "show/notebook.py",
     "studies/cache.py",
-    "studies/repeats.py",
 }
 OPENING = re.compile(r"\.read_(bytes|text)\(|\bread_parquet\(|\bopen\(\"r|gzip\.(open|decompress)")
 

@@ -67,7 +67,7 @@ def swept(shared_data, tmp_path, association):
     path = tmp_path / "sweep.toml"
     folder = shared_data / "campaign" / "sweep"
     path.write_text(PLAN.format(folder=folder, association=association))
-    points, failures = points_of_files(read_sweep(path))
+    points, failures = points_of_files(read_sweep(path), workers=1)
     assert (len(points), failures) == (20, ())
     return sweep_of(points)
 

@@ -7,6 +7,7 @@ from smfeval.compare.sweep import sweep_of
 from smfeval.errors import FormatError
 from smfeval.show.sweep import text
 from smfeval.studies.sweep import points_of_files, read_sweep
+from smfeval.studies.task import evaluate_task
 from support.study_folders import SIGMA_M, planned
 from support.sweep_folders import PLAN, turned
 
@@ -17,7 +18,7 @@ def files(tmp_path):
 
 
 def test_each_run_has_the_numbers_that_were_put_in(files):
-    points, failures = points_of_files(files)
+    points, failures = points_of_files(files, workers=1)
     assert (len(points), failures) == (30, ())
     for point in points:
         factor = float(dict(point.settings)["R"])
@@ -29,7 +30,7 @@ def test_each_run_has_the_numbers_that_were_put_in(files):
 
 
 def test_each_run_and_setting_has_k_of_the_rotation(files):
-    points, _ = points_of_files(files)
+    points, _ = points_of_files(files, workers=1)
     for point in points:
         honest = 1.0 if point.estimator == "honest" else 1 / float(dict(point.settings)["R"])
         assert point.k_rotation.value == pytest.approx(honest, rel=0.6)  # 60 scans
@@ -43,7 +44,7 @@ def test_each_run_and_setting_has_k_of_the_rotation(files):
 
 
 def test_errors_that_follow_are_told_from_errors_that_stay(files):
-    points, _ = points_of_files(files)
+    points, _ = points_of_files(files, workers=1)
     bold, honest = sweep_of(points).effects
     assert (bold.estimator, bold.label) == ("bold", "not more accurate")
     assert (honest.estimator, honest.label) == ("honest", "more accurate")
@@ -53,7 +54,7 @@ def test_errors_that_follow_are_told_from_errors_that_stay(files):
 
 def test_a_missing_run_is_a_failure_and_no_end(files, tmp_path):
     (tmp_path / "bold" / "two_R1.square").unlink()
-    points, failures = points_of_files(files)
+    points, failures = points_of_files(files, workers=1)
     assert len(points) == 29
     assert [(each.track, each.settings, each.sentence) for each in failures] == [
         ("two", (("R", "1"),), "no file: bold/{track}_R1.square")
@@ -62,7 +63,7 @@ def test_a_missing_run_is_a_failure_and_no_end(files, tmp_path):
 
 def test_a_broken_file_is_a_failure_and_no_end(files, tmp_path):
     (tmp_path / "bold" / "two_R1.square").write_text("#% nonsense\n1 2 3\n")
-    points, failures = points_of_files(files)
+    points, failures = points_of_files(files, workers=1)
     assert len(points) == 29
     assert "two_R1.square" in failures[0].sentence
 
@@ -71,11 +72,33 @@ def test_a_value_without_any_file_stops_the_sweep(files, tmp_path):
     for path in (tmp_path / "bold").glob("*_R10.square"):
         path.unlink()
     with pytest.raises(FormatError, match=r"estimator bold R 10: .* matches no file on any track"):
-        points_of_files(files)
+        points_of_files(files, workers=1)
 
 
-def test_progress_hears_of_every_run(files):
+def test_a_sweep_that_was_stopped_goes_on_where_it_was(files, monkeypatch):
+    """Runs that are kept are not scored again, and say the same, scan by scan."""
     heard = []
-    points_of_files(files, progress=lambda done, total: heard.append((done, total)))
-    assert heard[0] == (0, 30)
-    assert heard[-1] == (29, 30)
+
+    def hear(done, failed, total):
+        heard.append((done, failed, total))
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        points_of_files(files, workers=1, progress=hear)
+    assert (heard[0], heard[-1]) == ((0, 0, 30), (7, 0, 30))
+    scored = []
+
+    def evaluated(task, key):
+        scored.append(task.estimate.source)
+        return evaluate_task(task, key)
+
+    monkeypatch.setattr("smfeval.studies.task.evaluate_task", evaluated)
+    whole, _ = points_of_files(files, workers=1)
+    assert len(set(scored)) == 23
+    again, _ = points_of_files(files, workers=1)
+    assert (again, len(scored)) == (whole, 23)
+    for one, other in zip(whole, again, strict=True):
+        np.testing.assert_array_equal(one.scans.log_nees, other.scans.log_nees)
+    points_of_files(files, workers=1, fresh=True)
+    assert len(scored) == 23 + 30

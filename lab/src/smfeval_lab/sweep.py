@@ -1,94 +1,77 @@
-"""A grid of settings, run by the lab's filters on simulated worlds."""
+"""A grid of settings, run by the lab's filters on simulated worlds: files for a sweep."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import product
+from os.path import relpath
+from typing import Unpack
 
-from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
-from smfeval.errors import OptionError, SmfevalError
-from smfeval.evaluation import Evaluation, Options, evaluate
-from smfeval.studies.sweep import LabRuns, PointsAndFailures, Progress, split_outcomes
+from smfeval.compare.slopes import Failure, KnobSettings, format_settings
+from smfeval.errors import SmfevalError
+from smfeval.studies.plan import PlannedEstimator, PlannedTrack
+from smfeval.studies.run import Labour
+from smfeval.studies.sweep import LabRuns, PointsAndFailures, SweepPlan, points_of_files
 from smfeval_lab.filters import RunFilter, filter_named, run_filter
-from smfeval_lab.recording import Recording
-from smfeval_lab.sensors.faults import NO_FAULTS
-from smfeval_lab.simulate import simulate
-from smfeval_lab.worlds import world_named
+from smfeval_lab.kept_runs import REFERENCE, RUNS, Job, RunCache, Walk
+from smfeval_lab.worlds import SeededWorld, world_named
 
-SIMULATED = "simulated"
+Notes = dict[tuple[Job, KnobSettings], tuple[str, ...]]  # of each run that came to an end
 
 
 def points_of_lab(
-    lab: LabRuns,
-    options: Options,
-    *,
-    progress: Progress = lambda done, total: None,
-    record: Callable[[str, int], Recording] | None = None,
-    run: RunFilter | None = None,
+    plan: SweepPlan, *, run: RunFilter | None = None, **labour: Unpack[Labour]
 ) -> PointsAndFailures:
-    """Run every filter with every setting on every world and seed.
+    """Run every filter with every setting on every world and seed, and score their files.
 
-    `record` and `run` may be given to sweep other recordings or another filter. Unknown worlds,
-    filters and knobs are refused before anything runs; a walk or a run that fails stops no other.
+    Runs are kept beside the output folder, and done once unless `fresh`. `run` may be given to
+    sweep another filter. Unknown worlds, filters and knobs are refused before anything runs; a walk
+    or a run that fails stops no other.
     """
-    if record is None or run is None:
-        for world in lab.worlds:
-            world_named(world)
-        for name in lab.filters:
-            for settings in lab.settings:
-                filter_named(name).settings(_setting_arguments(settings))
-    faults = None if lab.faults else NO_FAULTS
-    record = record or partial(simulate, duration_s=lab.duration_s, faults=faults)
-    run = run or run_filter
-    total = len(lab.worlds) * len(lab.seeds) * len(lab.filters) * len(lab.settings)
-    outcomes: list[Point | Failure] = []
-    for world in lab.worlds:
-        for seed in lab.seeds:
-            recording: Recording | SmfevalError
+    lab = plan.lab
+    assert lab is not None
+    if run is None:
+        _refuse_unknown(lab)
+    folder = plan.output.with_name(f"{plan.output.name}_lab")
+    cache = RunCache(folder, run or run_filter, labour.get("fresh", False))
+    tracks = [SeededWorld(world, seed) for world, seed in product(lab.worlds, lab.seeds)]
+    total = len(tracks) * len(lab.filters) * len(lab.settings)
+    notes: Notes = {}
+    failures: list[Failure] = []
+    for track in tracks:
+        walk = Walk(track, lab.duration_s, lab.faults)
+        for name, settings in product(lab.filters, lab.settings):
+            if "progress" in labour:
+                labour["progress"](len(notes) + len(failures), len(failures), total)
+            job = Job(track, name, tuple(f"{knob}={value}" for knob, value in settings))
             try:
-                recording = record(world, seed)
-            except SmfevalError as error:  # fails the runs on it and no other
-                recording = error
-            for name in lab.filters:
-                for settings in lab.settings:
-                    progress(len(outcomes), total)
-                    who = (name, f"{world}_{seed}", settings)
-                    outcomes.append(_outcome(who, recording, run, options))
-    return split_outcomes(outcomes)
+                cache.reference(walk)
+                notes[job, settings] = cache.run(walk, job).notes
+            except SmfevalError as error:
+                failures.append(Failure(name, track.name, settings, str(error)))
+    return points_of_files(_plan_of_files(plan, cache, notes), failures, **labour)
 
 
-def _setting_arguments(settings: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"{knob}={value}" for knob, value in settings)
+def _refuse_unknown(lab: LabRuns) -> None:
+    for world in lab.worlds:
+        world_named(world)
+    for name, settings in product(lab.filters, lab.settings):
+        filter_named(name).settings([f"{knob}={value}" for knob, value in settings])
 
 
-def _outcome(
-    who: Who, recording: Recording | SmfevalError, run: RunFilter, options: Options
-) -> Point | Failure:
-    """A point, or the sentence that says why there is none."""
-    if isinstance(recording, SmfevalError):
-        return Failure(*who, str(recording))
-    if recording.reference is None:
-        raise OptionError(f"{recording.name} has no reference to score a sweep against")
-    try:
-        done = run(who[0], recording, _setting_arguments(who[2]))
-        lean = replace(options, numbers=POINT_NUMBERS)
-        evaluation = evaluate(done.belief, recording.reference, options=lean)
-    except SmfevalError as error:
-        return Failure(*who, str(error))
-    return point_of_evaluation(who, evaluation, notes=(*done.notes, *evaluation.all_notes))
-
-
-POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
-
-
-def point_of_evaluation(
-    who: Who, evaluation: Evaluation, *, notes: tuple[str, ...]
-) -> Point | Failure:
-    """The point of a run that was scored."""
-    numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
-    known = {name: number for name, number in numbers.items() if number is not None}
-    scored, scans = evaluation.position, None
-    stamp, series = scored.estimate.stamp, scored.series
-    if scored.residuals.covariance is not None:
-        scans = scan_series(stamp, series["nees"], series["ape"], scored.residuals.covariance)
-    count = len(scored.residuals)
-    return point_of(who, known, source=SIMULATED, scored=count, notes=notes, scans=scans)
+def _plan_of_files(plan: SweepPlan, cache: RunCache, notes: Notes) -> SweepPlan:
+    """The plan with the tracks and estimators of all runs that came to an end."""
+    folder = relpath(cache.folder / RUNS, plan.folder)
+    tracks = dict.fromkeys(job.track.name for job, _ in notes)
+    estimators, runs, of_runs = {}, {}, {}
+    for (job, settings), said in notes.items():
+        name = f"{job.filter} {format_settings(settings)}"
+        path = f"{folder}/{{track}}/{job.stem}.square"
+        estimators[name] = PlannedEstimator(name, path)
+        runs[name] = (job.filter, settings)
+        of_runs[name, job.track.name] = said
+    return replace(
+        plan,
+        tracks=tuple(PlannedTrack(each, f"{folder}/{each}/{REFERENCE}.square") for each in tracks),
+        estimators=tuple(estimators.values()),
+        runs=runs,
+        run_notes=of_runs,
+    )

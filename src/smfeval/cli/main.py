@@ -97,7 +97,8 @@ def escape_unencodable(error: UnicodeError) -> tuple[str, int]:
 def main(arguments: list[str]) -> int:
     """Run a command line; returns the exit code."""
     signals: list[int] = []
-    getattr(sys.modules.get("smfeval.io.atomic"), "WRITTEN", []).clear()  # of another command
+    for module, name in (("io.atomic", "WRITTEN"), ("cli.progress", "KEPT_RUNS")):
+        getattr(sys.modules.get(f"smfeval.{module}"), name, []).clear()  # of another command
     try:
         with _ending_in_order(signals):
             code = _run(arguments)
@@ -106,7 +107,7 @@ def main(arguments: list[str]) -> int:
         _drop_output()
         return 0
     except KeyboardInterrupt:
-        _print_error(f"stopped; {_kept_words(arguments)}")
+        _print_error(f"stopped; {_kept_words()}")
         return 128 + (signals or [signal.SIGINT])[0]
     except MemoryError:
         return _print_error("there is not enough memory for this")
@@ -125,16 +126,19 @@ def main(arguments: list[str]) -> int:
     return code
 
 
-def _kept_words(arguments: list[str]) -> str:
-    """What a command that is stopped leaves behind."""
-    if arguments[:1] == ["study"]:
-        return "runs that are done are kept, and the same command goes on from there"
-    from smfeval.io.atomic import WRITTEN  # noqa: PLC0415  --help starts in a blink
-    from smfeval.words import join  # noqa: PLC0415
+def _kept_words() -> str:
+    """What a command that is stopped leaves behind, and how to go on."""
+    from smfeval.cli.progress import KEPT_RUNS  # noqa: PLC0415  --help starts in a blink
+    from smfeval.io.atomic import WRITTEN  # noqa: PLC0415
+    from smfeval.words import count_of, join  # noqa: PLC0415
 
+    if KEPT_RUNS:
+        done, total = KEPT_RUNS
+        return f"{count_of(done, total, 'run')} kept; the same command goes on from there"
     if not WRITTEN:
-        return "no file was written"
-    return f"whole and kept: {join((path.name for path in WRITTEN), most=5)}"
+        return "no file was written; the same command starts again"
+    files = join((path.name for path in WRITTEN), most=5)
+    return f"whole and kept: {files}; the same command with --force writes them again"
 
 
 def _run(arguments: list[str]) -> int:

@@ -12,34 +12,40 @@ from smfeval.io.progress import listening
 LINE_EVERY_S = 60.0
 LINES_FOR_RATE = 5  # the rate is that of the last lines: known results come faster than others
 
-Hearer = Callable[[int, int], None]  # hears: done, total
+# Runs that are kept, and all, of a command that goes on when it is run again: for Ctrl-C.
+KEPT_RUNS: list[int] = []
 StudyHearer = Callable[[int, int, int], None]  # hears: done, failed, total
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Hearer]:
-    """A bar for who reports to it; not on a terminal, nothing is shown."""
+def progress(title: str) -> Iterator[None]:
+    """A bar of what is reported by `io.progress` inside the block; none but on a terminal."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield
         return
     from rich.console import Console  # noqa: PLC0415  only on a terminal
     from rich.progress import Progress  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def progress(title: str) -> Iterator[None]:
-    """A bar of what is reported by `io.progress` inside the block."""
-    with progress_bar(title) as hearer, listening(hearer):
-        yield
+        with listening(lambda done, total: bar.update(task, completed=done, total=total)):
+            yield
 
 
 @contextmanager
 def study_progress(*, quiet: bool = False) -> Iterator[StudyHearer]:
-    """Listen to a study; quiet, nothing is said but on a terminal."""
+    """Listen to a study or a sweep; quiet, nothing is said but on a terminal."""
+    with _study_hearer(quiet=quiet) as hear:
+
+        def note_and_hear(done: int, failed: int, total: int) -> None:
+            KEPT_RUNS[:] = [done - failed, total]
+            hear(done, failed, total)
+
+        yield note_and_hear
+
+
+@contextmanager
+def _study_hearer(*, quiet: bool) -> Iterator[StudyHearer]:
     if not sys.stderr.isatty():
         if quiet:
             yield lambda done, failed, total: None

@@ -5,7 +5,7 @@ import argparse
 from smfeval.cli.conditions import exit_code
 from smfeval.cli.outputs import check_saves, draw, show_result
 from smfeval.cli.plugins import SWEEPS, load_plugin
-from smfeval.cli.progress import progress_bar
+from smfeval.cli.progress import study_progress
 from smfeval.compare.sweep import SENTENCES
 from smfeval.errors import OptionError
 from smfeval.show import sweep as show
@@ -23,16 +23,20 @@ def run(chosen: argparse.Namespace) -> int:
             known = ", ".join(SENTENCES)
             raise OptionError(f"--fail-if {label!r} is no verdict; it is one of {known}")
     check_saves(chosen, "sweep", inputs=[chosen.plan])
-    plan = read_sweep(chosen.plan)
-    inputs = [chosen.plan]
+    plan, of_lab, inputs = read_sweep(chosen.plan), None, [chosen.plan]
     if plan.lab is None:
-        tasks = find_tasks(plan).tasks
-        inputs += [file for task in tasks for file in files_of(task)]
+        inputs += [file for task in find_tasks(plan).tasks for file in files_of(task)]
+    else:
+        of_lab = load_plugin(SWEEPS, "lab")
     check_saves(chosen, inputs=inputs)
-
-    of_lab = None if plan.lab is None else load_plugin(SWEEPS, "lab")
-    with progress_bar("runs") as progress:
-        sweep = measure_sweep(plan, points_of_lab=of_lab, progress=progress)
+    with study_progress(quiet=chosen.quiet) as progress:
+        sweep = measure_sweep(
+            plan,
+            points_of_lab=of_lab,
+            workers=chosen.workers,
+            fresh=chosen.fresh,
+            progress=progress,
+        )
 
     show_result(
         chosen,

@@ -157,12 +157,14 @@ FLAGS: dict[str, VerbFlags] = {
         "Turn a knob: does a sharper belief mean smaller errors?",
         ("sweep.toml", "sweep.toml --fail-if not-more-accurate"),
         file("plan", "SWEEP.toml", "knobs and their values; files of runs, or [lab]"),
+        flag("--workers", "N", "processes (default: one per core)", type=int),
+        switch("--fresh", "do again what is known from an earlier run"),
         repeated(
             "--fail-if", "LABEL", f"exit with 1 if a knob is {', '.join(SWEEP_LABELS)} (may repeat)"
         ),
         *save_flags(*DRAWN, "document", "table"),
         *OUTPUT,
-        shown="fail-if save force plot json quiet verbose",
+        shown="workers fresh fail-if save force plot json quiet verbose",
     ),
     "explain": verb_flags(
         "Where does the precision that a LiDAR filter reports come from?",

@@ -112,13 +112,12 @@ def read_plan(path: str | Path) -> Plan:
             f"{path}: diverged_m is to be a positive number of metres, not "
             f"{format_value(diverged_m)}"
         )
-    output = expand_home(table.get("output", f"{path.stem}_results"))
     plan = Plan(
         name=table.get("name", path.stem),
         folder=path.absolute().parent,
         tracks=(),
         estimators=(),
-        output=Path(normpath(path.absolute().parent / output)),
+        output=output_folder(table, path),
         options=options,
         pairs=table.get("pairs", False),
         sensitivity=table.get("sensitivity", False),
@@ -127,7 +126,7 @@ def read_plan(path: str | Path) -> Plan:
     )
     entries = ((f"{path}: [[estimators]] {i}", e) for i, e in enumerate(table["estimators"], 1))
     plan = with_files(plan, table["tracks"], entries, path, reading)
-    _refuse_output(plan, str(path))
+    refuse_output(plan, str(path))
     return plan
 
 
@@ -331,7 +330,13 @@ def _refuse_duplicate_names(names: Iterable[str], what: str) -> None:
         seen[name.casefold()] = name
 
 
-def _refuse_output(plan: Plan, where: str) -> None:
+def output_folder(table: dict[str, Any], path: Path) -> Path:
+    """Where the results of a plan go: as it says, or beside it."""
+    output = expand_home(table.get("output", f"{path.stem}_results"))
+    return Path(normpath(path.absolute().parent / output))
+
+
+def refuse_output(plan: Plan, where: str) -> None:
     """Raise on names that are too long for a file, and on an output that is in the way."""
     names = [
         *(("track", track.name) for track in plan.tracks),

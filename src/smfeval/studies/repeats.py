@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from smfeval.compare.monte_carlo import FEWEST_RUNS, MonteCarlo, monte_carlo
 from smfeval.maths.arrays import Ints
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import TaskResult
-from smfeval.studies.store import scans_path
+from smfeval.studies.store import read_scans, scans_path
 
 EXACT = ("reported", "projected")  # covariances of the residuals that the claim itself leaves
 INEXACT = "after a fit the band does not hold, for the estimates do not say what it leaves"
@@ -26,12 +25,7 @@ def repeated_runs(plan: Plan, results: Sequence[TaskResult]) -> tuple[MonteCarlo
     for names, runs in groups.items():
         if len(runs) < FEWEST_RUNS:
             continue
-        frames = []
-        for path in (scans_path(output, run) for run in runs):
-            known = pl.read_parquet_schema(path)
-            frames.append(
-                pl.read_parquet(path, columns=[each for each in COLUMNS if each in known])
-            )
+        frames = [read_scans(scans_path(output, run), COLUMNS) for run in runs]
         stamps = [frame["reference_stamp"].to_numpy() for frame in frames]
         stamp, rows, left_out = shared_times(stamps)
         if not len(stamp):

@@ -131,7 +131,7 @@ def run_part(plan: Plan, found: StudyTasks, part: StudyPart, **labour: Unpack[La
         *part.of(sorted(tasks, key=_shared_track_key)),
         *part.of(sorted(found.pair_tasks, key=_shared_track_key)),
     ]
-    done = _do_all(jobs, _study_cache(plan), lambda outcome: outcome, **labour)
+    done = _do_all(jobs, study_cache(plan), lambda outcome: outcome, **labour)
     total = len(tasks) + len(found.pair_tasks)
     return PartRun(part, tuple(e.result for e in done), sum(e.cached for e in done), total)
 
@@ -211,7 +211,7 @@ def run_tasks(
 ) -> RunResults:
     """Do all tasks and write the results below the plan's output folder (see `store`)."""
     _refuse_duplicate_tasks(tasks)
-    output, folder, cache = plan.output.absolute(), plan.folder.absolute(), _study_cache(plan)
+    output, folder, cache = plan.output.absolute(), plan.folder.absolute(), study_cache(plan)
 
     def file(done: TaskOutcome) -> TaskOutcome:
         """Name the source as the plan does, and show the scans of the task in their partition."""
@@ -263,7 +263,7 @@ def _do_all(
     return [gathered[index] for index in range(len(jobs))]
 
 
-def _study_cache(plan: Plan) -> Cache:
+def study_cache(plan: Plan) -> Cache:
     """The cache below the output folder; both are made."""
     return Cache(make_folder(make_folder(plan.output.absolute()) / CACHE))
 

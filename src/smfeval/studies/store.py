@@ -97,6 +97,15 @@ def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     return _write_table(rows, PAIR_COLUMNS, output / PAIRS)
 
 
+def read_scans(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The scans of a run that we wrote; of these columns those that there are."""
+    frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    if columns is not None:
+        known = frame.collect_schema()
+        frame = frame.select(name for name in columns if name in known)
+    return frame.collect()
+
+
 def _number_cells(numbers: Mapping[str, Number | None]) -> dict[str, float | str | None]:
     """Cells of the columns of numbers, of those that there are; NaN becomes null."""
     cells: dict[str, float | str | None] = {}

@@ -1,14 +1,15 @@
 """A sweep is a study with knobs: each setting of an estimator is an estimator of its plan.
 
 The plan names the knobs and their values, and either files of runs that are done, or worlds and
-filters of the lab by which they are to be done.
+filters of the lab by which they are to be done. Runs are scored as those of a study are: by several
+processes, and kept in the output folder, so that a sweep that was stopped goes on.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -44,13 +45,15 @@ from smfeval.studies.plan_file import (
     ESTIMATOR_KEYS,
     FILE_KEYS,
     Keys,
+    output_folder,
     parse_options,
     read_toml,
+    refuse_output,
     with_files,
 )
-from smfeval.studies.result import NO_FILE
-from smfeval.studies.run import source_in_plan
-from smfeval.studies.task import evaluate_task
+from smfeval.studies.result import NO_FILE, TaskResult
+from smfeval.studies.run import Labour, run_tasks, study_cache
+from smfeval.studies.store import read_scans
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +68,7 @@ SEEDS = Kind(
 KNOB_KEYS: Keys = {"name": TEXT, "values": VALUES, "default": VALUE}
 SWEEP_KEYS: Keys = {
     "name": TEXT,
+    "output": TEXT,
     "options": TABLE,
     "knobs": TABLES,
     "tracks": TABLES,
@@ -85,7 +89,6 @@ SWEPT_ESTIMATOR_KEYS: Keys = {
     "base": TEXT,
     "knobs": TEXTS,
 }
-Progress = Callable[[int, int], None]  # hears: done, total
 PointsAndFailures = tuple[tuple[Point, ...], tuple[Failure, ...]]
 
 
@@ -116,6 +119,7 @@ class SweepPlan(Plan):
 
     runs: dict[str, tuple[str, KnobSettings]] = field(default_factory=dict)  # by planned estimator
     lab: LabRuns | None = None
+    run_notes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # and track
 
 
 def read_sweep(path: str | Path) -> SweepPlan:
@@ -124,15 +128,15 @@ def read_sweep(path: str | Path) -> SweepPlan:
     table = check_keys(read_toml(path), SWEEP_KEYS, str(path), required=("knobs",))
     options, reading = parse_options(table.get("options", {}), f"{path}: [options]", "sweep")
     knobs = parse_knobs(table["knobs"], str(path))
-    folder = path.absolute().parent
     plan = SweepPlan(
         name=table.get("name", path.stem),
-        folder=folder,
+        folder=path.absolute().parent,
         tracks=(),
         estimators=(),
-        output=folder / f"{path.stem}_results",  # a plan has one; a sweep leaves nothing there
+        output=output_folder(table, path),
         options=replace(options, rules=()),  # a sweep has scores of its own
     )
+    refuse_output(plan, str(path))
     for key in FILE_KEYS:
         if "lab" in table and key in table:
             raise OptionError(f"{path}: {key} are files, [lab] runs filters; one of the two")
@@ -285,32 +289,38 @@ def _fill_pattern(pattern: str, values: dict[str, str]) -> str:
 
 
 def points_of_files(
-    plan: SweepPlan, *, progress: Progress = lambda done, total: None
+    plan: SweepPlan, failures: Sequence[Failure] = (), **labour: Unpack[Labour]
 ) -> PointsAndFailures:
-    """Score every run; what fails or is missing becomes a sentence and stops nothing."""
+    """Score every run; what fails or is missing becomes a sentence and stops nothing.
+
+    `failures` are of runs that were tried, and left no file.
+    """
     found = find_tasks(plan)
-    outcomes: list[Point | Failure] = []
+    tried = {(each.estimator, each.track, each.settings) for each in failures}
+    outcomes: list[Point | Failure] = [*failures]
     for gap in found.missing:
         estimator, settings = plan.runs[gap.estimator]
-        outcomes.append(Failure(estimator, gap.track, settings, f"{NO_FILE}: {gap.pattern}"))
-    for done, task in enumerate(found.tasks):
-        progress(done, len(found.tasks))
-        result, frame = evaluate_task(task)
-        estimator, settings = plan.runs[task.estimator]
-        who = (estimator, task.track, settings)
-        if result.failure is not None:
-            outcomes.append(Failure(*who, result.failure))
-            continue
-        point = point_of(
-            who,
-            dict(result.numbers),
-            source=source_in_plan(task.estimate.source, plan.folder),
-            scored=result.scored,
-            notes=result.all_notes,
-            scans=None if frame is None else _scans(frame, task.options.axes),
-        )
-        outcomes.append(point)
+        if (who := (estimator, gap.track, settings)) not in tried:
+            outcomes.append(Failure(*who, f"{NO_FILE}: {gap.pattern}"))
+    outcomes += [_outcome(plan, each) for each in run_tasks(plan, found.tasks, **labour).results]
     return split_outcomes(outcomes)
+
+
+def _outcome(plan: SweepPlan, result: TaskResult) -> Point | Failure:
+    """The point of a run, with its scans as the cache has them; or why there is none."""
+    estimator, settings = plan.runs[result.estimator]
+    who = (estimator, result.track, settings)
+    if result.failure is not None:
+        return Failure(*who, result.failure)
+    frame = read_scans(study_cache(plan).scans(result.key))
+    return point_of(
+        who,
+        dict(result.numbers),
+        source=result.source,
+        scored=result.scored,
+        notes=(*plan.run_notes.get((result.estimator, result.track), ()), *result.all_notes),
+        scans=_scans(frame, plan.options.axes),
+    )
 
 
 def split_outcomes(outcomes: list[Point | Failure]) -> PointsAndFailures:

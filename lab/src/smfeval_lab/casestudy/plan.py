@@ -8,6 +8,7 @@ from smfeval.compare.slopes import KnobSettings
 from smfeval.errors import OptionError
 from smfeval.studies.sweep import Knob, one_at_a_time
 from smfeval_lab.filters import FILTERS, filter_named
+from smfeval_lab.kept_runs import Job
 from smfeval_lab.worlds import ADVERSARIAL, EASY, SeededWorld
 
 OWN_FILTER = "ieskf"  # the filter whose knobs turn and whose updates are explained
@@ -126,20 +127,6 @@ def adapt_plan(
         for name in TRACKS
     }
     return replace(plan, filters=names, **drawn)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run; only settings that differ from the filter's own are named."""
-
-    track: SeededWorld
-    filter: str
-    settings: tuple[str, ...] = ()
-
-    @property
-    def stem(self) -> str:
-        """Name of its files: ieskf_point_variance=0.01."""
-        return "_".join((self.filter, *self.settings))
 
 
 def filter_job(track: SeededWorld, name: str) -> Job:

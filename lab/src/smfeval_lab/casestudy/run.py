@@ -7,15 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from smfeval.compare.sensitivity import score_alternatives
-from smfeval.compare.slopes import KnobSettings
+from smfeval.compare.slopes import Failure, KnobSettings, Point, Who, point_of, scan_series
 from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
-from smfeval.evaluation import Options, evaluate
+from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.explain.updates import Explanation, credit_nats, explain_updates
 from smfeval.studies.sweep import split_outcomes
 from smfeval_lab.casestudy import plan as plans
-from smfeval_lab.casestudy.cache import RunCache, Walk
-from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan, Job
+from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan
 from smfeval_lab.casestudy.result import (
     CaseStudy,
     FailedRuns,
@@ -26,8 +25,9 @@ from smfeval_lab.casestudy.result import (
     VariantRow,
 )
 from smfeval_lab.filters import RunFilter, run_filter
-from smfeval_lab.sweep import POINT_NUMBERS, point_of_evaluation
+from smfeval_lab.kept_runs import Job, RunCache, Walk
 
+POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 BASIC_OPTIONS = Options(numbers=("k", "coverage_90", *POINT_NUMBERS))
 Progress = Callable[[int, int, str], None]  # called with: done, total, what is run next
@@ -246,3 +246,17 @@ def _build_sweep(
         return sweep_of(points, name=name, failures=failures)
     except SeriesError:
         return None  # the study lists what did not run
+
+
+def point_of_evaluation(
+    who: Who, evaluation: Evaluation, *, notes: tuple[str, ...]
+) -> Point | Failure:
+    """The point of a run that was scored."""
+    numbers = {name: evaluation.get(name) for name in POINT_NUMBERS}
+    known = {name: number for name, number in numbers.items() if number is not None}
+    scored, scans = evaluation.position, None
+    stamp, series = scored.estimate.stamp, scored.series
+    if scored.residuals.covariance is not None:
+        scans = scan_series(stamp, series["nees"], series["ape"], scored.residuals.covariance)
+    count = len(scored.residuals)
+    return point_of(who, known, source="simulated", scored=count, notes=notes, scans=scans)

@@ -13,8 +13,8 @@ from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.render import json_text
 from smfeval_lab.casestudy import FULL, QUICK, CaseStudy, adapt_plan, case_study
-from smfeval_lab.casestudy.cache import RUNS
 from smfeval_lab.casestudy.run import Progress
+from smfeval_lab.kept_runs import RUNS
 from smfeval_lab.show import report
 
 DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"

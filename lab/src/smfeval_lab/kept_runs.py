@@ -1,4 +1,4 @@
-"""Runs kept in a folder, so that a case study resumes where it was stopped."""
+"""Runs kept in a folder, so that a case study or a sweep resumes where it was stopped."""
 
 import json
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import read, write
 from smfeval.io.atomic import replacing
 from smfeval.track import AnyTrack
-from smfeval_lab.casestudy.plan import Job
 from smfeval_lab.filters import RunFilter, run_filter
 from smfeval_lab.filters.run import Run, read_telemetry, write_telemetry
 from smfeval_lab.recording import Recording
+from smfeval_lab.sensors.faults import NO_FAULTS
 from smfeval_lab.simulate import simulate
 from smfeval_lab.worlds import SeededWorld
 
@@ -27,17 +27,34 @@ class Walk:
     """A track, simulated when somebody asks for its recording."""
 
     track: SeededWorld
-    seconds: float
+    seconds: float | None  # None: to its end
+    faults: bool = True  # those that the world has
 
     @cached_property
     def recording(self) -> Recording:
         """What the sensors saw."""
-        return simulate(self.track.world, self.track.seed, duration_s=self.seconds)
+        faults = None if self.faults else NO_FAULTS
+        return simulate(self.track.world, self.track.seed, duration_s=self.seconds, faults=faults)
 
     @property
     def key(self) -> Key:
         """What it depends on."""
-        return {"version": __version__, **vars(self.track), "walk_s": self.seconds}
+        whole = {} if self.faults else {"faults": False}
+        return {"version": __version__, **vars(self.track), "walk_s": self.seconds, **whole}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run; only settings that differ from the filter's own are named."""
+
+    track: SeededWorld
+    filter: str
+    settings: tuple[str, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """Name of its files: ieskf_point_variance=0.01."""
+        return "_".join((self.filter, *self.settings))
 
 
 @dataclass(frozen=True)
@@ -46,12 +63,13 @@ class RunCache:
 
     folder: Path
     run_filter: RunFilter = run_filter
+    fresh: bool = False  # run again what is kept
 
     def run(self, walk: Walk, job: Job) -> Run:
         """The run of a job: as it was kept, or run now and kept."""
         base = self.folder / RUNS / walk.track.name / job.stem
         key = walk.key | {"run": job.stem}
-        kept = _load_run(base, key)
+        kept = None if self.fresh else _load_run(base, key)
         if kept is None:
             _save_run(self.run_filter(job.filter, walk.recording, job.settings), base, key)
             kept = _load_run(base, key)
