@@ -91,15 +91,17 @@ def test_who_was_not_tested_against_the_best_is_not_bold_and_says_why(rng):
     values[3, 5:] = np.nan
     found = columned(values, FOUR)
     assert bold(found) == {"good", "alike"}
-    why = "not tested against the best: shared tracks: 5; 6 that differ are needed"
-    assert [cell.untested for cell in found.cells] == [None, None, None, why]
+    best = found.duels[0].best
+    why = f"not tested against the best, {best}: 5 comparable tracks; 6 that differ are needed"
+    assert found.cells[2].reason is None
+    assert found.cells[3].reason == why
 
 
 def test_where_no_duel_could_be_tested_nobody_is_bold(values):
     found = columned(values[:, :5], replace(THREE, tracks=TRACKS[:5]))
     assert bold(found) == set()
-    assert (found.is_contested, found.is_tested) == (True, False)
-    assert [cell.untested for cell in found.cells] == [None] * 3  # said of the whole metric
+    assert found.unmarked.startswith("too few comparable tracks to rank them: 5")
+    assert [cell.reason for cell in found.cells] == [None] * 3  # said of the whole metric
 
 
 def test_copies_of_each_other_are_not_bold_for_nothing_was_tested(values):
@@ -111,14 +113,14 @@ def test_a_contender_without_a_rival_is_not_bold(values):
     alone = Entrants(("good",), (True,), TRACKS)
     found = columned(values[:1], alone)
     assert bold(found) == set()
-    assert (found.is_contested, found.is_tested) == (True, False)
+    assert found.unmarked == "one contender: nobody to compare it with"
 
 
 def test_who_has_no_value_at_all_is_not_bold(rng):
     values = np.array([[1.0], [2.0], [3.0], [np.nan]]) * rng.lognormal(sigma=0.1, size=(4, 12))
     found = columned(values, FOUR)
     assert bold(found) == {"good"}
-    assert (found.cells[3].median, found.cells[3].untested) == (None, None)
+    assert (found.cells[3].median, found.cells[3].reason) == (None, None)
     assert found.cells[3].values == ()
 
 

@@ -12,6 +12,8 @@ import pytest
 from scipy.stats import norm, rankdata, wilcoxon
 
 from smfeval.compare.duels import (
+    ALL_ALIKE,
+    ALONE,
     EXACT_UP_TO,
     LEVEL,
     MOST_TRACKS,
@@ -19,16 +21,26 @@ from smfeval.compare.duels import (
     best_of,
     differences,
     doubled_ranks,
-    duels,
     fewest_tracks,
     holm,
     least_p,
+    marks_of,
     side_probability,
     signed_rank,
     tracks_needed,
 )
+from smfeval.compare.duels import duels as duels_of
 
 NAMES = ("a", "b", "c", "d")
+
+
+def duels(names, losses):
+    return duels_of(names, losses, all_tests(losses))
+
+
+def marks(losses, names=NAMES, shown=None):
+    medians = dict(zip(names, np.nanmedian(losses, axis=1).tolist(), strict=False))
+    return marks_of(duels(names[: len(losses)], losses), shown or medians)
 
 
 def by_other(names, losses):
@@ -106,8 +118,8 @@ def test_too_few_tracks_are_not_tested_and_nobody_is_beaten(tracks, rng):
     second = np.concatenate([9 * np.ones(tracks), [np.nan], [9.0]])
     (duel,) = duels(("a", "b"), np.stack([first, second]))
     assert (duel.shared, duel.p, duel.p_holm, duel.beaten) == (tracks, None, None, False)
-    few = f"shared tracks: {tracks}; 6 that differ are needed"
-    assert duel.reason == f"not tested against the best: {few}"
+    few = f"{tracks} comparable track{'s' * (tracks != 1)}; 6 that differ are needed"
+    assert duel.reason == f"not tested against the best, a: {few}"
     assert not duel.is_tested
     assert (duel.difference is None) == (tracks == 0)
 
@@ -126,6 +138,49 @@ def test_six_tracks_separate_two_but_not_four(rng):
         "tracks that differ: 6; among 6 pairs no outcome of fewer than 8 is significant"
     )
     assert last.further_tracks >= 2
+
+
+@pytest.mark.parametrize(("contenders", "tracks"), [(3, 6), (4, 7), (2, 5)])
+def test_nobody_is_marked_where_no_outcome_could_separate_two(contenders, tracks, rng):
+    losses = np.arange(contenders)[:, None] + 0.01 * rng.normal(size=(contenders, tracks))
+    found = marks(losses)
+    pairs = contenders * (contenders - 1) // 2
+    needed = {1: "1 pair needs 6", 3: "3 pairs need 7", 6: "6 pairs need 8"}[pairs]
+    assert (found.best, found.unmarked) == (
+        frozenset(),
+        f"too few comparable tracks to rank them: {tracks} that differ; {needed}",
+    )
+    assert marks(losses[:1]).unmarked == ALONE
+
+
+def test_a_mark_that_everybody_would_have_is_given_to_nobody(rng):
+    signs = np.where(np.arange(30) % 2, 1.0, -1.0)
+    alike = rng.normal(size=30) + np.arange(4)[:, None] * 0.1 * signs
+    assert (marks(alike).best, marks(alike).unmarked) == (frozenset(), ALL_ALIKE)
+    worse = np.concatenate([alike[:3], alike[3:] + 9])
+    assert (marks(worse).best, marks(worse).reasons) == ({"a", "b", "c"}, {})
+
+
+def test_a_mark_on_a_worse_median_than_one_without_has_its_reason(rng):
+    steady = rng.normal(size=20)
+    close = steady + 0.1  # always worse than the first
+    erratic = steady + np.where(np.arange(20) % 2, 3.0, -2.0)  # sometimes better, median worse
+    found = marks(np.stack([steady, close, erratic]), shown={"a": 0.0, "b": 0.1, "c": 0.5})
+    assert found.best == {"a", "c"}
+    assert found.reasons == {
+        "c": "marked though other medians are better; significantly worse track by track: b"
+    }
+
+
+def test_who_was_not_tested_has_no_mark_and_its_rivals_say_so(rng):
+    losses = np.arange(3.0)[:, None] + 0.01 * rng.normal(size=(3, 12))
+    rare = np.where(np.arange(12) < 4, -1.0, np.nan)
+    found = marks(np.concatenate([losses, rare[None]]))
+    assert found.best == {"a"}
+    assert found.reasons == {
+        "a": "marked though other medians are better; not tested, on too few tracks: d",
+        "d": "not tested against the best, a: 4 comparable tracks; 6 that differ are needed",
+    }
 
 
 def test_ties_are_counted_and_leave_too_few_to_test():
@@ -149,7 +204,8 @@ def test_who_is_better_on_shared_tracks_is_not_beaten(rng):
     assert (duel.best, duel.other, duel.shared) == ("steady", "fragile", 9)
     assert duel.p_holm < LEVEL
     assert not duel.beaten
-    assert "fragile is significantly better than steady" in duel.reason
+    assert duel.is_turned
+    assert duel.reason == "significantly better than steady on the tracks that both have"
 
 
 def test_contenders_without_a_value_fight_no_duel(rng):

@@ -20,6 +20,7 @@ from smfeval.studies.find import find_tasks
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.plan_file import read_plan
 from smfeval.studies.run import run_study
+from smfeval.studies.tables import IMPROPER, MIXED
 from smfeval.studies.task import evaluate_task
 from smfeval.summarise.number import Intervals
 from support.drifting import dead_reckoning
@@ -81,7 +82,7 @@ def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
         "log": {"honest"},
         "k": {"honest"},
     }
-    assert "is left out" not in terminal.text(study)
+    assert IMPROPER not in " ".join(terminal.text(study).split())
 
 
 @pytest.mark.parametrize(
@@ -133,29 +134,18 @@ def test_who_has_no_relative_scores_is_told_in_a_footnote(folder, tmp_path):
     assert "relative_log" not in values["sparse"]
 
 
-LEAST_LEFT_OUT = 7  # on one of 8 tracks, here and of 8 others, the fit seems to have left enough
-
-
-def left_out(study):
-    """Tracks on which scores of the honest belief are not comparable."""
-    return sum(not each.comparable for each in study.results if each.estimator == "honest")
-
-
-def test_nobody_is_marked_on_beliefs_where_a_fit_can_absorb_them(folder, tmp_path):
+def test_nobody_is_marked_on_beliefs_where_scores_are_not_proper(folder, tmp_path):
     options = Options(intervals=PLAIN, singular="drop", joint="none")
     study = studied(folder, tmp_path / "out", options=options)
     assert {each.scored_under for each in study.results} == {"after a fit"}
     assert {metric: marked(study, metric) for metric in BELIEFS} == {
         metric: set() for metric in BELIEFS
     }
-    assert left_out(study) >= LEAST_LEFT_OUT
-    left = (
-        f"honest is left out of tests and marks on {left_out(study)} of 8 tracks: the alignment can"
-    )
-    for text in (terminal.text(study), terminal.text(study, brief=True)):
-        assert left in " ".join(text.split())
-    mae = next(each for each in study.sections[0].columns if each.metric == "mae")
-    assert all(cell.left_out == () for cell in mae.cells)
+    columns = {each.metric: each for each in study.sections[0].columns}
+    assert {columns[metric].unmarked for metric in BELIEFS} == {IMPROPER}
+    assert columns["mae"].unmarked != IMPROPER
+    as_the_paper = studied(folder, tmp_path / "out", options=options, ranks_improper=True)
+    assert marked(as_the_paper, "energy") == {"liar"}  # the best score is not the consistent one's
 
 
 def test_how_residuals_were_scored_is_written(folder, tmp_path):
@@ -172,10 +162,6 @@ def test_how_residuals_were_scored_is_written(folder, tmp_path):
     assert again.results == study.results
     rows = pl.read_csv(csv.text(study).encode())
     assert rows["alignment"].unique().to_list() == ["se3"]
-    left = rows.filter(pl.col("metric") == "energy", pl.col("estimator") == "honest")["left_out"]
-    assert set(left) == {left_out(study)}
-    assert written["tasks"][0]["comparable"] is False
-    assert table["comparable"].to_list() == [each.comparable for each in study.results]
 
 
 DIFFERENT = (  # the same beliefs as in TIGHTER, but another gauge is declared
@@ -218,6 +204,7 @@ def test_each_may_keep_its_own_gauge(folder, tmp_path):
         ("liar", "yaw"),
     }
     assert any("have different alignments, as asked for" in note for note in study.notes)
+    assert {column.unmarked for column in study.sections[0].columns if column.ranks} == {MIXED}
     first = grids(study)[0]
     assert first.facts == ("diverged", "alignment")
     assert {(row.name, row.alignment) for row in first.rows} == {("honest", "se3"), ("liar", "yaw")}

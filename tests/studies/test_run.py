@@ -54,7 +54,7 @@ def test_a_task_says_what_evaluate_says(tmp_path):
     assert (result.failure, result.verdict) == (None, alone.verdict.label)
     assert (result.gauge, result.joint) == (alone.alignment.kind, alone.claim.joint.kind)
     assert result.scored_under == alone.claim.how == "after a fit"
-    assert (result.withheld, result.comparable) == (None, alone.comparable)
+    assert (result.withheld, result.is_proper) == (None, alone.comparable)
     assert result.at_least == alone.verdict.at_least
     assert (result.scans, result.scored) == (100, 100)
     np.testing.assert_array_equal(frame["energy"], alone.position.series["energy"])

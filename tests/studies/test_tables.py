@@ -116,7 +116,8 @@ def test_the_better_contender_is_bold_and_the_baseline_never(rng):
     plan = plan_of({"a": 10})
     section = sections(plan, scored(plan, rng))[0]
     assert [cell.best for cell in column_of(section, "mae").cells] == [True, False, False]
-    assert [cell.best for cell in column_of(section, "k").cells] == [True, True, False]
+    assert [cell.best for cell in column_of(section, "k").cells] == [False, False, False]
+    assert column_of(section, "k").unmarked == "no contender is significantly worse than the best"
     assert column_of(section, "k").notes == (
         "k: who is closest to 1 wins, as a ratio, track by track",
     )

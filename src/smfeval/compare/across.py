@@ -1,40 +1,42 @@
 """One metric over all estimators: medians over tracks, duels, ranks.
 
 The interval of a median is from the bootstrap distribution of the median of tracks, which is known
-exactly. Ranks are by Friedman's test and the critical difference of Nemenyi: within each track the
-k contenders are ranked by their loss, ties sharing a midrank. Two mean ranks over n tracks differ
-significantly where they are at least (Demsar, JMLR 7, 2006)
-
-    CD = q / sqrt(2) * sqrt(k (k + 1) / (6 n))
-
-apart, q the 95 % point of the range of k independent standard normals. Only tracks on which every
-contender has a value count; contenders that have too few for a test stay out, and are named.
+exactly. For ranks the contenders are ordered within each track by their loss, ties sharing a
+midrank. Which of them are not separated is told by the tests that marks rest on, not by a test of
+mean ranks, for that depends on who else competes (Benavoli, Corani and Mangili, JMLR 17, 2016).
+Only tracks on which every contender has a value count; contenders that have too few for a test stay
+out, and are named.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, lgamma, log2
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.duels import (
     DIGITS,
     FEWEST,
     HUGE,
-    LEVEL,
     Column,
     Duel,
+    Marks,
     MetricCell,
     Ranks,
+    Tests,
+    all_tests,
     duels,
+    marks_of,
 )
 from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.special import chi_squared_tail, t_quantile
+from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number
 
 FARTHEST = 6.0  # a resampled median this many times sqrt(n) tracks off the middle never happens
 NEVER = 1e-18  # probability that is left out
+NO_SHARED_TRACK = "no track has values of all contenders"
 
 Loss = Callable[[float], float]
 
@@ -56,7 +58,7 @@ def metric_column(
     unit: str,
     loss: Loss | None,
     level: float,
-    left_out: Bools | None = None,
+    comparable: Bools | None = None,
     why: str | None = None,
 ) -> Column:
     """Compare estimators by one value per track.
@@ -69,20 +71,27 @@ def metric_column(
         What is better, lower is; None: nobody wins.
     level
         Of the intervals; the tests have their own (`duels.LEVEL`).
-    left_out
-        Values that are shown and count in no test, rank or mark, (estimators, tracks); `why`.
+    comparable
+        Tracks on which all may be compared (n,); others, for the reason `why`, are shown and count
+        in no test, rank or mark. None: all.
     """
     present, competing = ~np.isnan(values), np.flatnonzero(entrants.competes)
-    out = np.zeros_like(present) if left_out is None else left_out.copy()
-    out[~np.array(entrants.competes, dtype=np.bool_)] = False
-    fought, ranked = tuple[Duel, ...](), None
-    if loss is None or not len(competing):
-        out[:] = False
-    else:
+    tried = np.ones(values.shape[1], dtype=np.bool_) if comparable is None else comparable
+    fought, ranked, marks = tuple[Duel, ...](), None, Marks()
+    if loss is not None and len(competing):
         names = tuple(entrants.names[row] for row in competing)
-        losses = losses_of(np.where(out, np.nan, values)[competing], loss)
-        fought, ranked = duels(names, losses), ranks(names, losses)
-    best, untested = marks_of(fought)
+        losses = losses_of(np.where(tried, values, np.nan)[competing], loss)
+        tests = all_tests(losses)
+        fought, ranked = duels(names, losses, tests), ranks(names, losses, tests)
+        medians = {
+            name: loss(float(np.median(row[has])))
+            for name, row, has in zip(entrants.names, values, present, strict=True)
+            if has.any()
+        }
+        marks = marks_of(fought, medians) if tried.any() else Marks(unmarked=why)
+    partly = None
+    if why is not None and tried.any() and not tried.all():
+        partly = f"compared on {words.count_of(int(tried.sum()), len(tried), 'track')}: {why}"
 
     # Who fails on hard tracks has a lower median over its own tracks than over those of all.
     shared = shared_tracks(values[competing] if len(competing) else values)
@@ -92,16 +101,21 @@ def metric_column(
             name,
             median_number(row[has], unit, level) if has.any() else None,
             tuple((entrants.tracks[i], float(row[i])) for i in np.flatnonzero(has)),
-            name in best,
-            untested.get(name),
-            tuple(entrants.tracks[i] for i in np.flatnonzero(ignored)),
-            why if ignored.any() else None,
+            name in marks.best,
+            marks.reasons.get(name),
             median_number(row[shared], unit, level) if is_uneven and has[shared].all() else None,
         )
-        for name, row, has, ignored in zip(entrants.names, values, present, out, strict=True)
+        for name, row, has in zip(entrants.names, values, present, strict=True)
     )
-    tracks = int(shared.sum()) if is_uneven else None
-    return Column(metric, cells, fought, ranked, shared_tracks=tracks)
+    return Column(
+        metric,
+        cells,
+        fought,
+        ranked,
+        notes=() if partly is None else (partly,),
+        shared_tracks=int(shared.sum()) if is_uneven else None,
+        unmarked=marks.unmarked,
+    )
 
 
 def shared_tracks(values: Floats) -> Bools:
@@ -119,18 +133,6 @@ def losses_of(values: Floats, loss: Loss) -> Floats:
     """Loss of each value, NaN where there is none. (k, n)."""
     flat = [value if np.isnan(value) else loss(value) for value in values.ravel().tolist()]
     return np.array(flat, dtype=np.float64).reshape(values.shape)
-
-
-def marks_of(fought: tuple[Duel, ...]) -> tuple[set[str], dict[str, str | None]]:
-    """Who is marked by the duels of the best, and why others were not tested.
-
-    Where none could be tested, nobody is marked.
-    """
-    tested = [duel for duel in fought if duel.is_tested]
-    if not tested:
-        return set(), {}
-    best = {tested[0].best, *(duel.other for duel in tested if not duel.beaten)}
-    return best, {duel.other: duel.reason for duel in fought if not duel.is_tested}
 
 
 # Median over tracks
@@ -212,7 +214,7 @@ def _log_power_step(i: Ints, power: int, count: int) -> Floats:
 # Ranks
 
 
-def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
+def ranks(names: tuple[str, ...], losses: Floats, tests: Tests) -> Ranks:
     """Mean ranks, best first. (k,), (k, n).
 
     Of those with enough tracks for a test; where fewer than two have, of all with a value.
@@ -222,30 +224,23 @@ def ranks(names: tuple[str, ...], losses: Floats) -> Ranks:
     rows = rows if len(rows) > 1 else np.flatnonzero(tracks > 0)
     out = [names[row] for row in np.flatnonzero(tracks) if row not in rows]
     left_out = f"left out, on fewer than {FEWEST} tracks: {', '.join(out)}" if out else None
-    names, losses = tuple(names[row] for row in rows), losses[rows]
-    shared = losses[:, ~np.isnan(losses).any(axis=0)].T
+    shared = losses[rows][:, ~np.isnan(losses[rows]).any(axis=0)].T
     count = len(shared)
-    if count == 0 or len(names) < 2:
+    if count == 0 or len(rows) < 2:
         few = "fewer than two contenders have values"
-        reason = few if len(names) < 2 else "no track has values of all contenders"
-        return Ranks((), (), count, None, None, (), reason)
+        return Ranks((), (), count, reason=few if len(rows) < 2 else NO_SHARED_TRACK)
 
-    within = track_ranks(shared)
-    mean = within.mean(axis=0)
+    mean = track_ranks(shared).mean(axis=0)
     order = np.argsort(mean, kind="stable")
-    names, mean = tuple(names[i] for i in order), mean[order]
-    if count < FEWEST:
-        few = f"tracks shared by all contenders: {count}; a test needs {FEWEST}"
-        return Ranks(names, tuple(mean.tolist()), count, None, None, (), few)
-    distance = critical_difference(len(names), count)
+    best_first, mean = rows[order].tolist(), mean[order]
+    apart = {pair for pair, test in tests.items() if test.is_significant}
+    joined = cliques([[(min(a, b), max(a, b)) in apart for b in best_first] for a in best_first])
     return Ranks(
-        names=names,
-        mean_rank=tuple(mean.tolist()),
-        tracks=count,
-        friedman_p=friedman(within),
-        critical_difference=distance,
-        cliques=tuple(tuple(names[a:b]) for a, b in cliques(mean, distance)),
-        reason=left_out,
+        tuple(names[row] for row in best_first),
+        tuple(mean.tolist()),
+        count,
+        tuple(tuple(names[row] for row in best_first[a:b]) for a, b in joined),
+        left_out,
     )
 
 
@@ -258,26 +253,13 @@ def track_ranks(losses: Floats) -> Floats:
     return 0.5 + below.sum(axis=2) + 0.5 * tied.sum(axis=2)
 
 
-def friedman(within: Floats) -> float:
-    """p of the hypothesis that all contenders are alike, corrected for ties. (n, k)."""
-    count, k = within.shape
-    spread = np.sum((within - (k + 1) / 2) ** 2)
-    if spread == 0:
-        return 1.0
-    between = np.sum((within.sum(axis=0) - count * (k + 1) / 2) ** 2)
-    return chi_squared_tail(k - 1, float((k - 1) * between / spread))
-
-
-def critical_difference(k: int, tracks: int) -> float:
-    """Distance of mean ranks from which on two of k contenders differ at `LEVEL`."""
-    from scipy.stats import studentized_range  # noqa: PLC0415  slow to import
-
-    q = float(studentized_range.ppf(1 - LEVEL, k, np.inf)) / np.sqrt(2)
-    return float(q * np.sqrt(k * (k + 1) / (6 * tracks)))
-
-
-def cliques(mean: Floats, distance: float) -> list[tuple[int, int]]:
-    """Longest runs [a, b) of sorted mean ranks that lie within less than a distance."""
-    stop = np.searchsorted(mean, mean + distance, side="left")
-    longer = np.diff(stop, prepend=0) > 0  # else the run lies within the one before
-    return [(a, int(b)) for a, b in enumerate(stop) if longer[a] and b - a > 1]
+def cliques(apart: Sequence[Sequence[bool]]) -> list[tuple[int, int]]:
+    """Longest runs [a, b) of two or more, in order, no two of which are separated."""
+    found: list[tuple[int, int]] = []
+    for a in range(len(apart)):
+        b = a + 1
+        while b < len(apart) and not any(apart[i][b] for i in range(a, b)):
+            b += 1
+        if b - a > 1 and not (found and found[-1][1] >= b):
+            found.append((a, b))
+    return found

@@ -1,7 +1,10 @@
-"""Who is best, and whom the best was tested against and does not beat.
+"""Who is best, who is significantly worse, and who is marked.
 
 Best is the contender with the least median loss. A track on which it has no value while another
 has one counts as lost for that choice, so that nobody becomes best by failing on hard tracks.
+
+Marked are the best and all that were tested against it and are not significantly worse, provided
+that somebody is: a mark that everybody has says nothing.
 
 Every two contenders are tested on the tracks that they share, and Holm's correction runs over all
 pairs of the metric, not only over the duels of the best: the best was picked by the same tracks,
@@ -10,13 +13,15 @@ wrongly separates somebody in 8 to 10 % of studies, one over all pairs in 3 % (n
 tests/power/test_across.py). A pair that cannot be tested is not separated.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from math import ceil, log2
+from math import ceil, comb, log2
 
 import numpy as np
 
+from smfeval import words
 from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
 from smfeval.maths.arrays import Floats, Ints
@@ -39,10 +44,8 @@ class MetricCell:
     estimator: str
     median: Number | None  # its interval is from resampling tracks; None: no track has a value
     values: tuple[tuple[str, float], ...]  # (track, value): what the median is of
-    best: bool  # the best contender, or one tested against it and not significantly beaten
-    untested: str | None = None  # why it was not tested against the best, while others were
-    left_out: tuple[str, ...] = ()  # tracks that count in no test and for no mark
-    why_left_out: str | None = None
+    best: bool  # marked: the best contender, or one tested and not significantly worse
+    reason: str | None = None  # why it is marked, or is not, where its median does not tell
     shared: Number | None = None  # median over the tracks that all share, where they are not all
 
 
@@ -66,17 +69,20 @@ class Duel:
         """Whether there were tracks enough."""
         return self.p is not None
 
+    @property
+    def is_turned(self) -> bool:
+        """Whether the best by the median is significantly worse on the tracks that both have."""
+        return self.p_holm is not None and self.p_holm <= LEVEL and not self.beaten
+
 
 @dataclass(frozen=True)
 class Ranks:
-    """Mean rank of each contender over the tracks that all share, with the critical difference."""
+    """Mean rank of each contender over the tracks that all share."""
 
     names: tuple[str, ...]  # best first
     mean_rank: tuple[float, ...]
     tracks: int
-    friedman_p: float | None
-    critical_difference: float | None  # of mean ranks, at the level of the comparison
-    cliques: tuple[tuple[str, ...], ...]  # contenders that the test does not separate
+    cliques: tuple[tuple[str, ...], ...] = ()  # contenders that the tests do not separate
     reason: str | None = None  # why there is no test, or who was left out
 
 
@@ -90,16 +96,7 @@ class Column:
     ranks: Ranks | None
     notes: tuple[str, ...] = ()
     shared_tracks: int | None = None  # on which all have a value; None: these are all tracks
-
-    @property
-    def is_contested(self) -> bool:
-        """Whether estimators compete in it."""
-        return self.ranks is not None or bool(self.duels)
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether the best was tested against anybody; else nobody is marked as best."""
-        return any(duel.is_tested for duel in self.duels)
+    unmarked: str | None = None  # why nobody is marked, where estimators compete
 
 
 @dataclass(frozen=True)
@@ -223,6 +220,11 @@ class PairTest:
     outcome: SignedRank
     p_holm: float | None  # None: not tested
 
+    @property
+    def is_significant(self) -> bool:
+        """Whether the two are separated."""
+        return self.p_holm is not None and self.p_holm <= LEVEL
+
     def from_side(self, first: bool) -> "PairTest":
         """The same test with the contenders in this order, or exchanged."""
         if first:
@@ -244,7 +246,7 @@ def best_of(losses: Floats) -> int | None:
     return int(np.lexsort((-present.sum(axis=1), middle))[0])
 
 
-def all_tests(losses: Floats) -> dict[tuple[int, int], PairTest]:
+def all_tests(losses: Floats) -> "Tests":
     """Every pair of rows i < j with a value, tested and corrected together. (k, n)."""
     rows = np.flatnonzero((~np.isnan(losses)).any(axis=1)).tolist()
     seen = {(i, j): differences(losses[i], losses[j]) for i, j in combinations(rows, 2)}
@@ -255,12 +257,14 @@ def all_tests(losses: Floats) -> dict[tuple[int, int], PairTest]:
     return {pair: PairTest(seen[pair], found[pair], p_holm.get(pair)) for pair in seen}
 
 
-def duels(names: tuple[str, ...], losses: Floats) -> tuple[Duel, ...]:
+Tests = dict[tuple[int, int], PairTest]  # by rows i < j
+
+
+def duels(names: tuple[str, ...], losses: Floats, tests: Tests) -> tuple[Duel, ...]:
     """The best against every other contender that has a value, in their order. (k,), (k, n)."""
     best = best_of(losses)
-    tests = all_tests(losses)
     family = sum(test.p_holm is not None for test in tests.values())
-    passed = sum(test.p_holm is not None and test.p_holm <= LEVEL for test in tests.values())
+    passed = sum(test.is_significant for test in tests.values())
     next_level = LEVEL / max(family - passed, 1)  # what Holm asks of the next pair
     return tuple(
         _duel((names[best], names[row]), test.from_side(best < row), family, next_level)
@@ -271,14 +275,16 @@ def duels(names: tuple[str, ...], losses: Floats) -> tuple[Duel, ...]:
 
 def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float) -> Duel:
     shared, signed = len(test.difference), test.outcome.signed
-    significant = test.p_holm is not None and test.p_holm <= LEVEL
+    significant = test.is_significant
     beaten, needed, reason = significant and test.outcome.lean > 0, None, None
     if test.p_holm is None:
         tied = f", {shared - signed} of them tied" if signed < shared else ""
-        few = f"shared tracks: {shared}{tied}; {FEWEST} that differ are needed"
-        reason = f"not tested against the best: {few}"
+        reason = (
+            f"not tested against the best, {names[0]}: {words.count(shared, 'comparable track')}"
+            f"{tied}; {FEWEST} that differ are needed"
+        )
     elif significant and not beaten:
-        reason = f"on the tracks that both have, {names[1]} is significantly better than {names[0]}"
+        reason = f"significantly better than {names[0]} on the tracks that both have"
     elif not significant:
         needed = tracks_needed(side_probability(test.difference), next_level)
         if least_p(signed) * family > LEVEL:
@@ -300,3 +306,55 @@ def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float
         further_tracks=None if needed is None else max(needed - shared, 1),
         reason=reason,
     )
+
+
+TOO_FEW_TRACKS = "too few comparable tracks to rank them"
+ALONE = "one contender: nobody to compare it with"
+ALL_ALIKE = "no contender is significantly worse than the best"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Who is marked, and what the medians that are shown do not tell about it."""
+
+    best: frozenset[str] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict)  # by contender
+    unmarked: str | None = None  # why nobody is marked
+
+
+def marks_of(fought: tuple[Duel, ...], shown: Mapping[str, float]) -> Marks:
+    """Marks by the duels of the best; none where it is significantly better than nobody.
+
+    `shown` has the loss of the median that a table shows of each contender: a mark on a worse one
+    than that of a contender without a mark has its reason.
+    """
+    if not any(duel.beaten for duel in fought):
+        return Marks(unmarked=_why_nobody(fought))
+    best = {fought[0].best, *(duel.other for duel in fought if duel.is_tested and not duel.beaten)}
+    reasons = {
+        duel.other: duel.reason
+        for duel in fought
+        if duel.reason and (not duel.is_tested or duel.is_turned)
+    }
+    for name in best - reasons.keys():
+        above = [d for d in fought if d.other not in best and shown[d.other] < shown[name]]
+        worse = [duel.other for duel in above if duel.beaten]
+        untested = [duel.other for duel in above if not duel.beaten]
+        said = [f"significantly worse track by track: {words.join(worse)}"] if worse else []
+        said += [f"not tested, on too few tracks: {words.join(untested)}"] if untested else []
+        if said:
+            reasons[name] = f"marked though other medians are better; {'; '.join(said)}"
+    return Marks(frozenset(best), reasons)
+
+
+def _why_nobody(fought: tuple[Duel, ...]) -> str:
+    """Why the best is significantly better than nobody."""
+    if not fought:
+        return ALONE
+    met = [duel for duel in fought if duel.is_tested] or fought
+    pairs = comb(len(met) + 1, 2)
+    needed, most = fewest_tracks(LEVEL / pairs), max(duel.shared - duel.ties for duel in met)
+    if most >= needed:
+        return ALL_ALIKE
+    many = words.count(pairs, "pair needs", "pairs need")
+    return f"{TOO_FEW_TRACKS}: {words.count(most)} that differ; {many} {needed}"

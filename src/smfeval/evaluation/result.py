@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from smfeval.why.reasons import Reasons
 
 SCHEMA = "smfeval.score/1"
-ABSORBED = 0.5  # of what is left, that a fit may have taken before scores cannot be compared
 PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
 REASONS = "smfeval.why.reasons"  # evaluates again
 
@@ -278,18 +277,8 @@ class Evaluation(Result):
 
     @property
     def comparable(self) -> bool:
-        """Whether scores of the belief may be ranked: they are proper under the alignment.
-
-        After a fit whose effect is not known they nearly are where it cannot have absorbed much of
-        the errors, or these are beyond the claim whatever it absorbed.
-        """
-        claim, facts = self.claim, self.verdict.facts
-        if claim is None or claim.is_proper:
-            return True
-        if claim.how == "granted" or facts.first is None or facts.second is None:
-            return False
-        kept = facts.second.absorbed <= ABSORBED * facts.first.excess
-        return kept or self.verdict.label == "overconfident"
+        """Whether scores of the belief may be ranked: they are proper under the alignment."""
+        return self.claim is None or self.claim.is_proper
 
     @property
     def uses_reported_noise(self) -> bool:

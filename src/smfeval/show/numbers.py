@@ -241,7 +241,7 @@ def setup_rows(evaluation: Evaluation) -> list[Row]:
     if claim is not None and (claim.how != "reported" or claim.joint.kind != "unknown"):
         rows.append(Row("covariance", claim.sentence))
     if not evaluation.comparable:
-        rows.append(Row("scores", "not comparable: the alignment may have absorbed errors"))
+        rows.append(Row("scores", "not proper after this alignment: not to be ranked"))
     if isinstance(evaluation.estimate, ParticleTrack):
         density = "; log score by their kernel density" if evaluation.get("log") else ""
         ranks = f"k and coverage by the {evaluation.coverage_from()}"

@@ -4,7 +4,7 @@ Runs meet by estimator and track; a track with several runs counts once, by thei
 metric of each estimator is tested over the tracks that both stores have a value on: Wilcoxon's
 signed-rank test on the losses (so that k is compared by its distance from 1), Holm over the
 estimators of a metric, as between estimators within one study (`compare.duels`). Scores of a belief
-on tracks where a fit can have absorbed what is claimed are in no test there, and in none here.
+that are not proper after the alignment can move; which way is better they do not tell.
 """
 
 from collections import defaultdict
@@ -21,10 +21,10 @@ from smfeval.compare.duels import FEWEST, LEVEL, SignedRank, differences, holm, 
 from smfeval.errors import FormatError
 from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
-from smfeval.maths.arrays import Bools, Floats
-from smfeval.studies.result import NO_FILE
+from smfeval.maths.arrays import Floats
+from smfeval.studies.result import NO_FILE, PROPER
 from smfeval.studies.store import TASKS
-from smfeval.studies.tables import ABSORBED, OF_ERRORS, is_relative
+from smfeval.studies.tables import is_of_belief
 from smfeval.summarise.numbers import NumberRow, metrics
 
 Outcome = Literal["better", "worse", "moved", "not significant", "not tested", "same"]
@@ -48,7 +48,6 @@ class MetricMove:
     p: float | None  # two-sided; None: not tested
     p_holm: float | None  # corrected over the estimators of the metric
     outcome: Outcome
-    left_out: int = 0  # tracks on which a fit can have absorbed the claim: in no test
     reason: str | None = None  # why it was not tested
 
     @property
@@ -184,7 +183,7 @@ class _Paired:
 
     old: Floats
     new: Floats
-    counts: Bools  # in the test: no fit can have absorbed the claim
+    is_proper: bool  # so that a lower loss is better
     apart: int
     test: SignedRank
 
@@ -197,22 +196,16 @@ def _pair(before: Store, after: Store, tracks: Sequence[list[Run]], row: NumberR
         for store in stores
     )
 
-    proves = metric in OF_ERRORS or is_relative(metric)
-    counts = np.array(  # not where a fit can have absorbed the claim: `TaskResult.comparable`
-        [
-            proves
-            or all(store[run].get("comparable") is not False for store in stores for run in runs)
-            for runs in tracks
-        ]
-    )
+    every = [store[run] for store in stores for runs in tracks for run in runs]
+    is_proper = not is_of_belief(metric) or all(r.get("scored_under") in PROPER for r in every)
 
     def is_apart(run: Run) -> bool:
         ends: list[Any] = [s[run].get(f"{metric}_{e}") for s in stores for e in ("low", "high")]
         return None not in ends and bool(ends[1] < ends[2] or ends[3] < ends[0])
 
-    losses = (losses_of(each[counts][None], row.loss or float)[0] for each in (old, new))
+    losses = (losses_of(each[None], row.loss or float)[0] for each in (old, new))
     apart = sum(all(map(is_apart, runs)) for runs in tracks)
-    return _Paired(old, new, counts, apart, signed_rank(differences(*losses)))
+    return _Paired(old, new, is_proper, apart, signed_rank(differences(*losses)))
 
 
 def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -> MetricMove:
@@ -224,14 +217,12 @@ def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -
         outcome = "not tested"
     elif p_holm > LEVEL:
         outcome = "not significant"
-    elif row.loss is None:
+    elif row.loss is None or not pair.is_proper:
         outcome = "moved"
     else:
         outcome = "worse" if pair.test.lean > 0 else "better"
 
-    left_out = int(np.count_nonzero(~pair.counts))
-    fit = f" (without {words.count(left_out, 'track')} on which {ABSORBED})" if left_out else ""
-    few = f"tracks that differ: {pair.test.signed}; {FEWEST} are needed{fit}"
+    few = f"tracks that differ: {pair.test.signed}; {FEWEST} are needed"
     return MetricMove(
         estimator,
         row.name,
@@ -245,6 +236,5 @@ def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -
         None if p_holm is None else pair.test.p,
         p_holm,
         outcome,
-        left_out,
         few if outcome == "not tested" else None,
     )

@@ -73,6 +73,7 @@ class Plan:
     diverged_m: float = DIVERGED_M
     sensitivity: bool = False  # every run again under other gauges, clocks and references
     own_gauges: bool = False  # each estimate aligned by the gauge that it declares
+    ranks_improper: bool = False  # test scores that are not proper after alignment, as the paper
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -211,6 +212,7 @@ def apply_recipe(plan: Plan, recipe: Recipe) -> Plan:
         options=options,
         diverged_m=recipe.diverged_m,
         own_gauges=False,
+        ranks_improper=True,
         tracks=tuple(replace(track, tolerance_s=None) for track in plan.tracks),
         estimators=tuple(
             replace(each, role="baseline")

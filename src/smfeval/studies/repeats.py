@@ -10,7 +10,6 @@ from smfeval.studies.plan import Plan
 from smfeval.studies.result import TaskResult
 from smfeval.studies.store import read_scans, scans_path
 
-EXACT = ("reported", "projected")  # covariances of the residuals that the claim itself leaves
 INEXACT = "after a fit the band does not hold, for the estimates do not say what it leaves"
 COLUMNS = ("reference_stamp", "nees", "particles")
 
@@ -41,7 +40,7 @@ def repeated_runs(plan: Plan, results: Sequence[TaskResult]) -> tuple[MonteCarlo
             particles=particles,
             names=names,
             left_out=left_out,
-            inexact=None if all(run.scored_under in EXACT for run in runs) else INEXACT,
+            inexact=None if all(run.is_proper for run in runs) else INEXACT,
         )
         found.append(repeats)
     return tuple(found)

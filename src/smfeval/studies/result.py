@@ -15,6 +15,7 @@ from smfeval.summarise.number import Number
 
 SPATIAL = 3  # degrees of freedom of a window of relative motion
 UNGUARDED = (1.0, 1.0)
+PROPER = (None, "reported", "projected")  # `scored_under` covariances that the belief implies
 NO_FILE = "no file"  # the failure of a gap; where it was looked for is the source of the result
 
 
@@ -41,7 +42,6 @@ class TaskResult:
     alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
     withheld: str | None = None  # why k is no evidence here: gaps between stamps, or a doubt
     at_least: float | None = None  # lower bound of the factor, where it is overconfident
-    comparable: bool = True  # scores of the belief are proper under the alignment
     evidence: TrackEvidence | None = None  # what the kindest fit leaves
     guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
 
@@ -93,6 +93,11 @@ class TaskResult:
         has_interval = k is not None and k.low is not None
         instead = numbers.get("relative_k") is None or has_interval
         return self.scored_under in (None, "reported") and instead
+
+    @property
+    def is_proper(self) -> bool:
+        """Whether scores of the belief are proper under the alignment, so that they rank."""
+        return self.scored_under in PROPER
 
     @property
     def is_gap(self) -> bool:

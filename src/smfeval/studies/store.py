@@ -62,7 +62,6 @@ def task_columns() -> dict[str, Any]:
         "withheld": pl.String,
         "at_least": pl.Float64,
         "excess": pl.Float64,
-        "comparable": pl.Boolean,
         **_number_columns(metrics()),
         "notes": pl.List(pl.String),
     }

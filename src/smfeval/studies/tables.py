@@ -30,10 +30,11 @@ WIN_NOTES = {
     "k": ("k: who is closest to 1 wins, as a ratio, track by track",),
     "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
 }
-ABSORBED = (
-    "the alignment can absorb the reported errors (cross-covariances are not known, and the errors "
-    "are within the reported covariance)"
+IMPROPER = (
+    "scores of beliefs are not proper after an alignment whose effect on the reported covariances "
+    "is unknown (no cross-covariances): one that is too tight can score better"
 )
+MIXED = "not all have the same alignment"
 NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
 ONE_SIDED = "after alignment k is one-sided where cross-covariances are not known"
 ALL_TRACKS = "all"
@@ -65,7 +66,8 @@ class Boards:
     runs: Ints  # good ones
     failed_runs: Ints
     converged: Bools
-    absorbed: Bools  # a fit can have absorbed what is claimed (`TaskResult.comparable`)
+    improper: Bools  # scores of the belief are not proper
+    alignments: Ints  # one number for each kind of alignment; -1 without a good run
 
     @property
     def has_runs(self) -> Bools:
@@ -90,7 +92,8 @@ class Boards:
             self.runs[:, places],
             self.failed_runs[:, places],
             self.converged[:, places],
-            self.absorbed[:, places],
+            self.improper[:, places],
+            self.alignments[:, places],
         )
 
     def converged_only(self) -> "Boards":
@@ -129,12 +132,15 @@ def _boards(
     """Medians over the runs of each row on each track, and what became of the runs."""
     row, place = ({name: i for i, name in enumerate(listed)} for listed in (names, tracks))
     shape = len(names), len(tracks)
-    runs, absorbed = np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.bool_)
+    runs, improper = np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.bool_)
+    alignments, kinds = np.full(shape, -1, dtype=np.int64), dict[str | None, int]()
     cells: dict[str, dict[tuple[int, int], list[Number]]] = {m: defaultdict(list) for m in metrics}
     for each in results:
         where = row[each.name], place[each.track]
         runs[int(each.failure is not None)][where] += 1
-        absorbed[where] |= isinstance(each, TaskResult) and not each.comparable
+        if isinstance(each, TaskResult) and each.failure is None:
+            improper[where] |= not each.is_proper
+            alignments[where] = kinds.setdefault(each.gauge, len(kinds))
         for metric, number in dict(each.numbers).items():
             if number is not None:
                 cells[metric][where].append(number)
@@ -148,7 +154,7 @@ def _boards(
             values[where] = np.median(good) if good else np.nan
         boards.append(Board(metric, unit, values, nan_runs))
     nowhere = np.zeros(shape, dtype=np.bool_)
-    return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, absorbed)
+    return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, improper, alignments)
 
 
 def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[StudySection, ...]:
@@ -217,10 +223,13 @@ def _groups(plan: Plan) -> list[tuple[str, Ints]]:
 def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:
     competes = tuple(name in contenders for name in boards.names)
     entrants = Entrants(boards.names, competes, boards.tracks)
+    improper = boards.improper[np.array(competes, dtype=np.bool_)].any(axis=0)
+    used = np.ma.masked_less(boards.alignments, 0)
+    mixed = (used.max(axis=0) != used.min(axis=0)).filled(False)
     columns = []
     for board in boards.metrics:
         metric = NUMBERS.get(board.metric)
-        of_belief = board.metric not in OF_ERRORS and not is_relative(board.metric)
+        hidden = improper & (is_of_belief(board.metric) and not plan.ranks_improper)
         column = metric_column(
             board.metric,
             entrants,
@@ -228,15 +237,21 @@ def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[C
             unit=board.unit,
             loss=None if metric is None else metric.loss,
             level=plan.options.intervals.level,
-            left_out=boards.absorbed & ~np.isnan(board.values) if of_belief else None,
-            why=ABSORBED,
+            comparable=~(hidden | mixed),
+            why=IMPROPER if hidden.any() else MIXED if mixed.any() else None,
         )
-        columns.append(replace(column, notes=WIN_NOTES.get(board.metric, ())))
+        notes = (*column.notes, *WIN_NOTES.get(board.metric, ()))
+        columns.append(replace(column, notes=notes))
     return tuple(columns)
 
 
+def is_of_belief(metric: str) -> bool:
+    """Whether an alignment can make a metric improper: not errors, nor relative motion."""
+    return metric not in OF_ERRORS and not is_relative(metric)
+
+
 def is_relative(metric: str) -> bool:
-    """Whether a metric is of relative motion, which no fit can absorb."""
+    """Whether a metric is of relative motion, which needs no alignment."""
     return metric in NUMBERS and NUMBERS[metric].space == "relative"
 
 
@@ -328,11 +343,11 @@ def section_notes(
     notes = [_median_note(plan)]
     if plan.contenders:
         notes.append(
-            "bold: the best contender (least median loss) and every one that it was tested against "
-            "and does not significantly beat: Wilcoxon signed-rank test over shared tracks, zeros "
-            "after Pratt, Holm over all pairs of contenders of a metric at "
-            f"{words.exact(LEVEL)}; fewer than {FEWEST} shared tracks that differ are not tested, "
-            "and who was not tested is not bold; a track that one has no value on and another has "
+            "marked: the best contender (least median loss) and all that were tested against it "
+            "and are not significantly worse, where somebody is: Wilcoxon signed-rank test over "
+            "comparable tracks, zeros after Pratt, Holm over all pairs of contenders of a metric "
+            f"at {words.exact(LEVEL)}; who shares fewer than {FEWEST} tracks that differ with the "
+            "best is not tested and not marked; a track that one has no value on and another has "
             "counts as lost in the choice of the best"
         )
     else:

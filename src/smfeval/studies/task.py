@@ -254,7 +254,6 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             alternatives=_alternatives(task, evaluation) if task.sensitivity else (),
             withheld=why_withheld(evaluation),
             at_least=evaluation.verdict.at_least,
-            comparable=evaluation.comparable,
             evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )

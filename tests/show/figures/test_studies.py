@@ -57,12 +57,12 @@ def test_lines_of_one_estimator_share_colour_entry_and_prediction():
         assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
 
 
-def ranks(names, mean, critical_difference, cliques=()):
-    return Ranks(tuple(names), tuple(mean), 5, None, critical_difference, tuple(cliques))
+def ranks(names, mean, cliques=()):
+    return Ranks(tuple(names), tuple(mean), 5, tuple(cliques))
 
 
 def test_every_metric_has_a_panel_of_ranks():
-    diagrams = {f"by {name}": ranks("ab", (1.0, 2.0), 0.5) for name in ("k", "mae")}
+    diagrams = {f"by {name}": ranks("ab", (1.0, 2.0)) for name in ("k", "mae")}
     figure = draw("ranks", diagrams)
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["by k", "by mae"]
 
@@ -80,22 +80,20 @@ def test_a_spread_has_a_box_over_the_tracks_and_a_mark_for_each():
 
 def test_ranks_stand_at_their_place_and_bars_join_groups():
     names, mean = ["a", "b_$1$", "c"], [2.5, 1.2, 2.3]
-    figure = draw("ranks", {"by k": ranks(names, mean, 0.5, (("a", "c"),))})
+    figure = draw("ranks", {"by k": ranks(names, mean, (("a", "c"),))})
     (axes,) = figure.axes
     texts = [text.get_text() for text in axes.texts]
-    assert {"a (2.50)", r"b_\$1\$ (1.20)", "c (2.30)", "critical difference 0.5"} <= set(texts)
+    assert {"a (2.50)", r"b_\$1\$ (1.20)", "c (2.30)"} <= set(texts)
     elbows = sorted(line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 3)
     assert elbows == sorted(mean)
     (bar,) = [line for line in axes.lines if line.get_linewidth() == 2.5]
     assert bar.get_xdata()[0] < 2.3
     assert bar.get_xdata()[1] > 2.5
-    measure = next(line for line in axes.lines if line.get_marker() == "|")
-    assert np.ptp(measure.get_xdata()) == pytest.approx(0.5)
 
 
 def test_the_names_of_ranks_do_not_overlap_and_stay_on_the_page():
     names = [f"estimator_{i}" for i in range(9)]
-    figure = draw("ranks", {"by k": ranks(names, np.linspace(1.5, 8.5, 9), 2.0)})
+    figure = draw("ranks", {"by k": ranks(names, np.linspace(1.5, 8.5, 9))})
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     for i, box in enumerate(boxes):
@@ -115,7 +113,7 @@ def test_the_names_of_ranks_do_not_overlap_and_stay_on_the_page():
 )
 def test_ranks_that_cannot_be_are_refused(names, mean, groups, words):
     with pytest.raises(SeriesError, match=words):
-        draw("ranks", {"by k": ranks(names, mean, None, groups)})
+        draw("ranks", {"by k": ranks(names, mean, groups)})
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 from smfeval.compare.duels import Duel, Ranks
 from smfeval.compare.pooled import PooledK
-from smfeval.show.study.remarks import NO_RIVAL as ALONE
 from smfeval.show.study.remarks import (
-    TOO_FEW,
     answers,
     failures,
     missing_files,
@@ -27,15 +25,14 @@ def told(remarks, label):
 
 
 def test_ranks_are_told_best_first_with_who_is_not_separated():
-    ranks = Ranks(("C", "A", "B"), (3.5, 1.4, 2.1), 12, 0.004, 0.9, (("A", "B"), ("B", "C", "D")))
+    ranks = Ranks(("C", "A", "B"), (3.5, 1.4, 2.1), 12, (("A", "B"), ("B", "C", "D")))
     assert rank_line(ranks) == (
-        "A 1.4, B 2.1, C 3.5 over 12 tracks; Friedman p 0.004; critical difference 0.9; "
-        "not separated: A and B; B, C and D"
+        "A 1.4, B 2.1, C 3.5 over 12 tracks; not separated: A and B; B, C and D"
     )
 
 
 def test_ranks_without_a_test_say_why():
-    assert rank_line(Ranks((), (), 0, None, None, (), "no track is shared")) == "no track is shared"
+    assert rank_line(Ranks((), (), 0, reason="no track is shared")) == "no track is shared"
 
 
 def duel(best, other, further, beaten=False):
@@ -56,41 +53,17 @@ def test_one_further_track_is_singular():
     assert "about 1 further track would" in line
 
 
-def test_duels_that_were_not_decided_say_why_those_of_one_reason_together():
-    few = replace(duel("A", "B", None), reason="too few")
-    other = replace(duel("A", "C", None), reason="too few")
-    columns = (replace(mae(), duels=(few, other)), replace(k(), duels=(few, other)))
-    remarks = section_remarks(replace(section(), columns=columns))
-    assert told(remarks, "test") == ["MAE, k: A against B and C: too few"]
-
-
-def untested(best, other, reason="not tested against the best: few"):
-    return replace(duel(best, other, None), p=None, p_holm=None, reason=reason)
-
-
-def test_a_metric_without_a_test_lists_who_was_not_tested_and_one_with_has_footnotes():
-    few = (untested("A", "B"), untested("A", "C"))
-    some = replace(k(), duels=(duel("A", "B", None), untested("A", "C")))
-    remarks = section_remarks(replace(section(), columns=(replace(mae(), duels=few), some)))
-    assert told(remarks, "test") == ["MAE: B and C: not tested against the best: few"]
-
-
-def test_where_nothing_was_tested_it_is_said_once_that_nobody_is_marked():
-    few = replace(mae(), duels=(untested("A", "B"),))
-    other, tested = replace(few, metric="rmse"), replace(mae(), metric="log")
-    alone = replace(few, metric="crps", duels=())
+def test_why_nobody_is_marked_is_told_once():
+    few, other = (replace(mae(), metric=name, unmarked="too few") for name in ("mae", "rmse"))
+    alone = replace(few, metric="crps", unmarked="one contender")
     nobody_wins = replace(mae(), metric="precision", duels=(), ranks=None)
-    assert unmarked_reasons((few, other, nobody_wins)) == (TOO_FEW,)
-    assert TOO_FEW.startswith("too few tracks to test")
-    assert unmarked_reasons((alone,)) == (ALONE,)
-    assert unmarked_reasons((few, other, tested)) == (f"MAE, RMSE: {TOO_FEW}",)
-    assert unmarked_reasons((few, alone)) == (f"MAE: {TOO_FEW}", f"CRPS: {ALONE}")
-    assert (
-        unmarked_reasons((tested,))
-        == unmarked_reasons((nobody_wins,))
-        == unmarked_reasons(())
-        == ()
+    assert unmarked_reasons((few, other, nobody_wins)) == ("nobody is marked: too few",)
+    assert unmarked_reasons((few, mae())) == ("MAE: nobody is marked: too few",)
+    assert unmarked_reasons((few, alone)) == (
+        "MAE: nobody is marked: too few",
+        "CRPS: nobody is marked: one contender",
     )
+    assert unmarked_reasons((mae(),)) == unmarked_reasons((nobody_wins,)) == ()
 
 
 def test_a_note_that_names_its_metric_is_not_named_twice():
@@ -186,6 +159,6 @@ def test_the_best_is_told_with_who_is_not_separated_and_untested_with_the_second
     beaten = replace(tested, cells=(cells[0], replace(cells[1], best=False)))
     (text,) = answers(replace(made, sections=(replace(section(), columns=(beaten,)),)))
     assert text.endswith("better than all others")
-    untested = replace(tested, duels=())
+    untested = replace(tested, unmarked="too few tracks")
     (text,) = answers(replace(made, sections=(replace(section(), columns=(untested,)),)))
-    assert text.endswith(f"then {names[1]} (2 m); too few tracks to test the difference")
+    assert text.endswith(f"then {names[1]} (2 m); too few tracks")

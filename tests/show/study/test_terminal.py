@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from smfeval.compare.duels import Column, Duel, StudySection
+from smfeval.compare.duels import Column, StudySection
 from smfeval.show.study.layout import column_blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
 from smfeval.show.terminal import render_study
@@ -44,7 +44,7 @@ oxford (3 tracks)
   note  a note
 
 []  median over tracks, its 95 % interval in brackets
-*   the best contender and every one that it was tested against and does not significantly beat
+*   the best contender and all that are not significantly worse, by a test over tracks
 """
     )
 
@@ -115,7 +115,7 @@ FEW = "not tested against the best: shared tracks: 3; 6 that differ are needed"
 
 def test_who_was_not_tested_has_a_footnote_also_in_the_brief_text():
     first, second, *others = quiet("mae").cells
-    cells = (first, replace(second, best=False, untested=FEW), *others)
+    cells = (first, replace(second, best=False, reason=FEW), *others)
     shown = (quiet("rmse"), replace(quiet("mae"), cells=cells))
     other = replace(small(), sections=(replace(small().sections[0], columns=shown),))
     for brief in (False, True):
@@ -127,19 +127,6 @@ def test_who_was_not_tested_has_a_footnote_also_in_the_brief_text():
     rich = console.file.getvalue()
     assert f"6.2 [4.0, 12] ({mark})" in rich
     assert f"({mark})  {FEW}" in rich
-
-
-def test_where_nobody_was_tested_the_brief_text_says_so_once_in_each_table_and_has_no_star():
-    few = Duel("A", "B", 3, 0, 0.1, None, None, False, None, FEW)
-    cells = tuple(replace(cell, best=False) for cell in mae().cells)
-    columns = [replace(quiet(m), cells=cells, duels=(few,)) for m in ("mae", "rmse", "k")]
-    table = replace(small().sections[0], columns=tuple(columns))
-    other = replace(small(), sections=(table, replace(table, group="paris")))
-    for brief in (False, True):
-        said = text(other, brief=brief)
-        assert said.count("too few tracks to test") == 2
-        assert "*" not in said.replace("*b*", "")  # a name
-        assert "the best contender" not in said
 
 
 def test_the_brief_text_has_the_notes_on_the_study():

@@ -143,8 +143,8 @@ def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
         ranks = column.ranks
         if column.metric not in RANKED_METRICS or ranks is None:
             continue
-        if ranks.critical_difference is None:
-            refused[f"ranks of {column.metric}"] = ranks.reason or "no two differ"
+        if column.unmarked is not None:
+            refused[f"ranks of {column.metric}"] = column.unmarked
             continue
         tracks = words.count(ranks.tracks, "track")
         ranked[f"mean rank by {NUMBERS[column.metric].title} over {tracks}"] = ranks

@@ -111,8 +111,7 @@ OVERHANG = 0.06  # by which a bar reaches beyond the ranks it joins
 def rank_diagrams(axes: Sequence[Axes], ranked: Mapping[str, Ranks]) -> None:
     """A diagram for each title: mean ranks on a line, best on the left.
 
-    Two mean ranks differ if they are further apart than the critical difference, which is drawn as
-    a measure above the line; bars join names that do not.
+    Bars join names that the tests do not separate, those that marks rest on.
     """
     for panel, (title, ranks) in zip(axes, ranked.items(), strict=True):
         panel.set_title(title)
@@ -121,7 +120,6 @@ def rank_diagrams(axes: Sequence[Axes], ranked: Mapping[str, Ranks]) -> None:
 
 def _draw_ranks(axes: Axes, ranks: Ranks) -> None:
     names, rank = ranks.names, np.asarray(ranks.mean_rank, dtype=np.float64)
-    critical_difference = ranks.critical_difference
     groups = [clique for clique in ranks.cliques if len(clique) > 1]
     if len(names) < 2 or len(rank) != len(names):
         raise SeriesError(f"{len(names)} names and {len(rank)} mean ranks; two or more are ranked")
@@ -138,12 +136,6 @@ def _draw_ranks(axes: Axes, ranks: Ranks) -> None:
         axes.plot([tick, tick], [AXIS_HEIGHT, AXIS_HEIGHT + 0.15], color="black", lw=0.8)
         axes.text(tick, AXIS_HEIGHT + 0.22, str(tick), ha="center", va="bottom")
 
-    if critical_difference is not None:
-        height, end = AXIS_HEIGHT + 1.1, 1 + critical_difference
-        axes.plot([1, end], [height, height], "|-", color=GREY, lw=0.8, ms=5)
-        legend = f"critical difference {words.number(critical_difference)}"
-        axes.text(1, height + 0.2, legend, ha="left", va="bottom", color=GREY)
-
     height = AXIS_HEIGHT - GROUP_STEP
     for group in groups:
         joined = [place[name] for name in group]
@@ -155,7 +147,7 @@ def _draw_ranks(axes: Axes, ranks: Ranks) -> None:
     letters = max(len(escape_name(name)) for name in names) + len(" (1.00)  ")
     share = min(LETTER_SHARE * letters, MAX_SHARE)
     room = share / (1 - 2 * share) * (last - 1)
-    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 2.0))
+    axes.set(xlim=(1 - room, last + room), ylim=(lowest - 0.3, 0.9))
     axes.set_axis_off()
 
 

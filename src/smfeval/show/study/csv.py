@@ -36,7 +36,7 @@ COLUMNS = (
     "diverged",
     "alignment",  # several are joined by "+"
     "best",
-    "left_out",  # tracks that count in no test and for no mark
+    "left_out",  # tracks without a k to pool
     "against",  # the best contender; the next columns tell of the test against it
     "shared",
     "ties",
@@ -116,7 +116,6 @@ def _cell(cell: MetricCell, column: Column) -> dict[str, Any]:
         "unit": NUMBERS[column.metric].unit if column.metric in NUMBERS else "",
         "tracks": len(cell.values),
         "best": _boolean_text(cell.best),
-        "left_out": len(cell.left_out),
         "by_track": json.dumps(by_track, allow_nan=False, ensure_ascii=False),
         **_ends(cell.median),
         **_ends(cell.shared, "shared_"),

@@ -76,6 +76,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "sensitivity": plan.sensitivity,
         "diverged_m": plan.diverged_m,
         "own_gauges": plan.own_gauges,
+        "ranks_improper": plan.ranks_improper,
     }
 
 
@@ -122,11 +123,10 @@ def _section(section: StudySection, keys: Keys) -> dict[str, Any]:
                         ("estimator", "rank"), zip(ranks.names, ranks.mean_rank, strict=True)
                     ),
                     "tracks": ranks.tracks,
-                    "friedman_p": finite_or_none(ranks.friedman_p),
-                    "critical_difference": finite_or_none(ranks.critical_difference),
                     "not_separated": _plain(ranks.cliques),
                     "reason": ranks.reason,
                 },
+                "unmarked": column.unmarked,
                 "notes": list(column.notes),
             }
             for column in section.columns
@@ -154,8 +154,7 @@ def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
     return {
         "estimator": cell.estimator,
         "best": cell.best,
-        "left_out": list(cell.left_out),
-        "why_left_out": cell.why_left_out,
+        "reason": cell.reason,
         "median": _plain(cell.median),
         "shared": _plain(cell.shared),
         "values": [

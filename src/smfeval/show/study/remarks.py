@@ -8,16 +8,14 @@ from string import ascii_lowercase
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.duels import FEWEST, Column, MetricCell, Ranks, StudySection
+from smfeval.compare.duels import Column, MetricCell, Ranks, StudySection
 from smfeval.show.report import Row
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
-BEST_MEANING = (
-    "the best contender and every one that it was tested against and does not significantly beat"
-)
+BEST_MEANING = "the best contender and all that are not significantly worse, by a test over tracks"
 
 
 PAIR_TITLES = {"k_pair_reference": "k_pair by ref.", "k_pair_paper": "k_pair of the paper"}
@@ -97,11 +95,10 @@ def _best_text(column: Column, ranked: Sequence[tuple[float, MetricCell]]) -> st
     best = f"best by {metric_title(column.metric)}: {printable(first.estimator)} ({size}, median)"
     if not others:
         return best
-    if not column.is_tested:
+    if column.unmarked is not None:
         after, second = others[0]
         size = words.quantity(after, NUMBERS[column.metric].unit)
-        then = f"then {printable(second.estimator)} ({size})"
-        return f"{best}, {then}; too few tracks to test the difference"
+        return f"{best}, then {printable(second.estimator)} ({size}); {column.unmarked}"
     close = [printable(each.estimator) for _, each in others if each.best]
     how = f"not separated from {words.join(close)}" if close else "better than all others"
     return f"{best}, {how}"
@@ -109,21 +106,14 @@ def _best_text(column: Column, ranked: Sequence[tuple[float, MetricCell]]) -> st
 
 RemarkTexts = tuple[str, ...]
 
-TOO_FEW = f"too few tracks to test (fewer than {FEWEST} shared ones that differ): none is marked"
-NO_RIVAL = "one contender without a rival: none is marked"
-
 
 def rank_line(ranks: Ranks) -> str:
-    """'A 1.4, B 2.1, C 3.5 over 12 tracks; critical difference 0.9; not separated: A and B'."""
+    """'A 1.4, B 2.1, C 3.5 over 12 tracks; not separated: A and B'."""
     best_first = sorted(zip(ranks.mean_rank, ranks.names, strict=True), key=lambda each: each[0])
     parts = []
     if best_first:
         listed = ", ".join(f"{name} {words.fixed(rank, 1)}" for rank, name in best_first)
         parts.append(f"{listed} over {words.count(ranks.tracks, 'track')}")
-    if ranks.friedman_p is not None:
-        parts.append(f"Friedman p {words.number(ranks.friedman_p)}")
-    if ranks.critical_difference is not None:
-        parts.append(f"critical difference {words.number(ranks.critical_difference)}")
     if ranks.cliques:
         parts.append(f"not separated: {'; '.join(map(words.join, ranks.cliques))}")
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
@@ -166,30 +156,10 @@ def verdict_lines(section: StudySection) -> RemarkTexts:
     )
 
 
-def undecided_duels(columns: Iterable[Column]) -> list[tuple[str, str]]:
-    """Duels that the test did not decide, and why; those of one reason together.
-
-    A contender that was not tested while others were has a footnote instead. Who leads without a
-    test has no name.
-    """
-    found = []
-    for column in columns:
-        others: dict[tuple[str, str], list[str]] = {}
-        for duel in column.duels:
-            if duel.reason is not None and duel.is_tested == column.is_tested:
-                against = f"{duel.best} against " if duel.is_tested else ""
-                others.setdefault((against, duel.reason), []).append(duel.other)
-        found += [
-            (column.metric, f"{against}{words.join(names)}: {reason}")
-            for (against, reason), names in others.items()
-        ]
-    return found
-
-
 def unmarked_reasons(columns: Iterable[Column]) -> RemarkTexts:
-    """Why nobody is marked as best, where estimators compete; said of all metrics, or of some."""
-    contested = [column for column in columns if column.is_contested]
-    why = [(c.metric, TOO_FEW if c.duels else NO_RIVAL) for c in contested if not c.is_tested]
+    """Why nobody is marked, where estimators compete; once for all metrics, or after some."""
+    contested = [column for column in columns if column.ranks is not None]
+    why = [(c.metric, f"nobody is marked: {c.unmarked}") for c in contested if c.unmarked]
     reasons = {reason for _, reason in why}
     return (
         tuple(reasons) if len(why) == len(contested) and len(reasons) == 1 else merge_sentences(why)
@@ -218,7 +188,6 @@ def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tupl
         "verdict": verdict_lines(section),
         "errors": tuple(each.sentence for each in section.hypotheses),
         "rank": merge_sentences((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
-        "test": merge_sentences(undecided_duels(columns)),
         "power": power_lines(columns),
         "note": (
             *(note for note in section_notes(section) if note not in without),
@@ -359,13 +328,7 @@ def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:
     said = []
     if len(cell.values) != tracks:
         said.append(f"{len(cell.values)} of {words.count(tracks, 'track')}")
-    said += [reason for reason in (median.reason, cell.untested) if reason]
-    if cell.left_out:
-        absorbed = words.count_of(len(cell.left_out), len(cell.values), "track")
-        said.append(
-            f"{cell.estimator} is left out of tests and marks on {absorbed}: {cell.why_left_out}"
-        )
-    return tuple(said)
+    return (*said, *(reason for reason in (median.reason, cell.reason) if reason))
 
 
 def cell_number(cell: MetricCell | None) -> Number | None:
