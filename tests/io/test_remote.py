@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import re
 import threading
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ def kept(tmp_path_factory, monkeypatch):
     """A folder of copies of its own, and nothing known before."""
     folder = tmp_path_factory.mktemp("kept")
     monkeypatch.setenv(remote.FOLDER, str(folder))
+    monkeypatch.setitem(remote.SCHEMES, "memory", "fsspec")  # a store without a server
     remote.forget_copies()
     return folder / "remote"
 
@@ -191,7 +193,9 @@ REFUSED = [
     ("SITE/secret.square", "/secret.square: cannot be read (403"),
     ("http://127.0.0.1:9/a.square", "http://127.0.0.1:9/a.square: cannot be read ("),
     ("memory://runs", "memory://runs: this is a folder; a URL names one file"),
-    ("wrong://a.square", "wrong://a.square: cannot be read (Protocol not known: wrong)"),
+    ("wrong://a.square", "wrong://a.square: not opened; URLs are http://, https://, "),
+    ("http://[::1", "'http://[::1': no URL (Invalid IPv6 URL)"),
+    ("s3://[::1/a.square", "'s3://[::1/a.square': no URL (Invalid IPv6 URL)"),
 ]
 
 
@@ -225,7 +229,7 @@ def test_missing_packages_are_named(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("fsspec.core.url_to_fs", absent)
     assert "s3:// needs s3fs" in refused(capsys, "check", "s3://bucket/a.square")
-    monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
+    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
     said = refused(capsys, "check", "s3://bucket/a.square")
     assert 'pip install ".[remote]" in the checkout' in said
 
@@ -291,3 +295,142 @@ def test_a_study_of_urls_is_known_from_one_of_files(tmp_path, monkeypatch, memor
     assert gap in run(capsys, "study", "study.toml", *HERE).err
     memory.rm("/d/truth/one.tum")
     assert "memory://d/truth/one.tum" in refused(capsys, "study", "study.toml", *HERE)
+
+
+def test_only_a_few_schemes_are_opened_and_no_chains(folder, capsys, monkeypatch):
+    monkeypatch.delitem(remote.SCHEMES, "memory")
+    opened = []
+    monkeypatch.setattr("fsspec.core.url_to_fs", opened.append)
+    monkeypatch.setattr("fsspec.filesystem", opened.append)
+    others = sorted({*fsspec.available_protocols()} - {*remote.SCHEMES})
+    assert {"reference", "memory", "simplecache", "zip", "ssh"} <= {*others}
+    chains = ["file://a.square::reference://evil.json", "http://h/a::zip://b", "S3://a::file://b"]
+    urls = [f"{scheme}://a.square::evil.json" for scheme in others] + chains
+    for url in [*urls, *(f"{scheme}://a.square" for scheme in others)]:
+        with pytest.raises(FormatError, match=r"not opened; URLs are http://|no such file"):
+            read(url)
+    assert not opened
+
+
+# fsspec before 2026.6 renders this by jinja2 when a `reference://` is opened.
+EVIL = """{"version": 1, "templates": {}, "refs": {}, "gen": [{"url": "u",
+"key": "{{ cycler.__init__.__globals__.os.system('touch ran') }}",
+"dimensions": {"i": {"stop": 1}}}]}"""
+
+
+def test_a_plan_runs_nothing(tmp_path, monkeypatch, capsys):
+    folder = entered(tmp_path, monkeypatch)
+    Path("evil.json").write_text(EVIL)
+    for chain in ("reference://{track}::evil.json", "reference://{track}::file://evil.json"):
+        planned(folder, FAST.replace("bold/{track}.square", chain))
+        assert "not opened; URLs are" in refused(capsys, "study", "study.toml", *HERE)
+    assert not Path("ran").exists()
+
+
+def test_a_name_in_a_url_is_no_path(folder, site):
+    (folder / "sub").mkdir()
+    outside = folder / "victim.square"
+    outside.write_text("mine")
+    climbing = "..%2F" * 9 + str(outside).strip("/").replace("/", "%2F")
+    assert remote.file_name(f"{site}/{climbing}") == "victim.square"
+    assert remote.file_name("http://h/a/..") == remote.file_name("http://h/%2e%2e") == "h"
+    with pytest.raises(FormatError):
+        read(f"{site}/{climbing}")
+    assert outside.read_text() == "mine"
+
+
+class Liar(http.server.BaseHTTPRequestHandler):
+    """A server that says one thing and sends another, as the first part of the path says."""
+
+    whole = b""
+    released = threading.Event()
+
+    def log_message(self, text, *words):
+        pass
+
+    def do_HEAD(self):
+        if self.path.endswith("/a.square"):
+            self.answer(200, len(self.whole))
+        else:
+            self.send_error(404)
+
+    def answer(self, status, size):
+        self.send_response(status)
+        self.send_header("ETag", '"one"')
+        if size is not None:
+            self.send_header("Content-Length", str(size))
+        self.end_headers()
+
+    def do_GET(self):
+        cut = self.whole[: len(self.whole) // 2]
+        how = self.path.split("/")[1]
+        if not self.path.endswith("/a.square"):
+            self.send_error(404)
+        elif how == "silent":
+            self.released.wait(20)
+        elif how == "hangs":
+            self.answer(200, len(self.whole))
+            self.wfile.write(cut)
+            self.wfile.flush()
+            self.released.wait(20)
+        elif how == "shorter":
+            self.answer(200, len(cut))
+            self.wfile.write(cut)
+        elif how == "partial":
+            self.answer(206, len(cut))
+            self.wfile.write(cut)
+        elif how == "closes":
+            self.answer(200, None)
+            self.wfile.write(cut)
+        elif how == "breaks":
+            self.answer(200, len(self.whole))
+            self.wfile.write(cut)
+        else:
+            self.answer(200, len(self.whole))
+            self.wfile.write(self.whole)
+
+
+@pytest.fixture
+def liar(folder, monkeypatch):
+    monkeypatch.setattr(Liar, "whole", (folder / "a.square").read_bytes())
+    monkeypatch.setattr(Liar, "released", threading.Event())
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    Liar.released.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("shorter", "bytes came of the"),
+        ("closes", "bytes came of the"),
+        ("partial", "the server sent a part of the file, status 206"),
+        ("breaks", "cannot be read ("),
+        ("hangs", "no answer within 0.3 s"),
+        ("silent", "no answer within 0.3 s"),
+    ],
+)
+def test_a_download_that_is_cut_is_refused_and_not_kept(how, words, liar, kept, monkeypatch):
+    monkeypatch.setattr(remote, "SILENCE_TIMEOUT_S", 0.3)
+    with pytest.raises(FormatError, match=re.escape(words)):
+        read(f"{liar}/{how}/a.square")
+    assert not list(kept.glob("*"))
+    assert len(read(f"{liar}/honest/a.square")) == N
+
+
+def test_a_kept_copy_that_was_cut_is_fetched_again(folder, site, kept):
+    read(f"{site}/a.square")
+    (copy,) = kept.iterdir()
+    copy.write_bytes(copy.read_bytes()[:-2000])
+    remote.forget_copies()
+    assert len(read(f"{site}/a.square")) == N
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_a_host_may_be_an_address_of_version_6(folder):
+    with pytest.raises(FormatError, match=r"^http://\[::1\]:9/a.square: cannot be read"):
+        read("http://[::1]:9/a.square")

@@ -1,13 +1,15 @@
-"""Inputs by URL (`s3://`, `https://`, `memory://` ...): copied once, then read like any file.
+"""Inputs by URL (`https://`, `s3://` ...): copied once, then read like any file.
 
-fsspec opens them. Bytes are kept in a folder of the user's, by URL and by the version that the
-store tells (ETag, time of change and size); where it tells none, the copy is gone with the process.
+fsspec opens them, those of SCHEMES alone: others of its many can run what a file says. Bytes are
+kept in a folder of the user's, by URL, the version that the store tells (ETag, time of change and
+size) and their own digest; where no version is told, the copy is gone with the process.
 What is read is a link to the copy under the name that the URL has, so that formats are recognised,
 and files beside it (`NAME.cross`) are looked for beside the URL, too. Results of studies rest on
 the bytes, not on where they came from.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +29,15 @@ VERSION_KEYS = (  # what stores tell of a file that changes with it
     *("ETag", "etag", "Content-MD5", "md5Hash", "contentHash", "generation", "VersionId"),
     *("Last-Modified", "LastModified", "last_modified", "mtime", "updated", "created"),
 )
-PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "az": "adlfs"}
-GONE, FORBIDDEN = (404, 410), (401, 403)  # answers of HTTP
+SCHEMES = {  # that are opened, and the package that each needs
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "file": "fsspec",
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "az": "adlfs",
+}
+GONE, FORBIDDEN, PARTIAL = (404, 410), (401, 403), 206  # answers of HTTP
 CONNECT_TIMEOUT_S, SILENCE_TIMEOUT_S = 20, 60
 
 
@@ -39,17 +48,21 @@ def shown(url: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """The last part of the path."""
+    """The last part of the path, which is no path itself: `a%2F..%2Fb` is called b."""
     from urllib.parse import unquote  # noqa: PLC0415  only for URLs
 
     parts = _split(url)
-    return unquote(parts.path.rstrip("/").rpartition("/")[2]) or parts.netloc
+    name = Path(unquote(parts.path)).name
+    return Path(parts.netloc).name if name in ("", "..") else name
 
 
 def _split(url: str) -> "SplitResult":
     from urllib.parse import urlsplit  # noqa: PLC0415  only for URLs
 
-    return urlsplit(url)
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise FormatError(f"{url!r}: no URL ({reason_of(error)})") from error
 
 
 def local_copy(url: str, *, beside: Callable[[Path], Iterable[Path]] = lambda copy: ()) -> Path:
@@ -131,12 +144,15 @@ def _fetch(url: str, folder: Path) -> Path:
             raise FormatError(f"{shown(url)}: this is a pipe or a device; a file is needed")
         if told.get("size") is not None:
             refuse_size(shown(url), int(told["size"]))
-        kept = _kept_copy(url, told)
-        if kept is None:
-            _download(system, place, url, target)
+        prefix = _kept_prefix(url, told)
+        if prefix is None:
+            _download(system, place, url, target, told)
             return target
-        if not kept.exists():
-            _download(system, place, url, kept)
+        kept = _kept_copy(prefix)
+        if kept is None:
+            own = Path(f"{prefix}.{os.getpid()}")  # several processes may fetch it
+            _download(system, place, url, own, told)
+            kept = own.replace(Path(f"{prefix}-{_file_digest(own)}"))
     try:
         target.symlink_to(kept)
     except OSError:  # not every system lets everyone make links
@@ -146,7 +162,7 @@ def _fetch(url: str, folder: Path) -> Path:
     return target
 
 
-def _download(system: Any, place: str, url: str, target: Path) -> None:
+def _download(system: Any, place: str, url: str, target: Path, told: dict[str, Any]) -> None:
     """Copy; the file appears whole or not at all, and what grows beyond the limit is refused."""
     from fsspec.callbacks import Callback  # noqa: PLC0415  an extra
 
@@ -158,11 +174,16 @@ def _download(system: Any, place: str, url: str, target: Path) -> None:
 
     with replacing(target) as temporary, _translated(url):  # a lost line is no full disk
         system.get_file(place, str(temporary), callback=Counter())
-        refuse_size(shown(url), temporary.stat().st_size)
+        size = temporary.stat().st_size
+        refuse_size(shown(url), size)
+        if told.get("size") not in (None, size):
+            raise FormatError(
+                f"{shown(url)}: {size:,} bytes came of the {told['size']:,} that there are"
+            )
 
 
-def _kept_copy(url: str, told: dict[str, Any]) -> Path | None:
-    """Where the bytes of this version are kept.
+def _kept_prefix(url: str, told: dict[str, Any]) -> Path | None:
+    """What the copy of this version is called, before the digest of its bytes.
 
     None where versions cannot be told apart, or the folder of copies cannot be made.
     """
@@ -178,6 +199,22 @@ def _kept_copy(url: str, told: dict[str, Any]) -> Path | None:
     return folder / _digest("\n".join([url, str(told.get("size")), *version]))
 
 
+def _kept_copy(prefix: Path) -> Path | None:
+    """The copy, if its bytes still are those that were fetched; others are removed."""
+    for kept in prefix.parent.glob(f"{prefix.name}-*"):
+        if kept.name == f"{prefix.name}-{_file_digest(kept)}":
+            return kept
+        kept.unlink(missing_ok=True)
+    return None
+
+
+def _file_digest(path: Path) -> str:
+    import hashlib  # noqa: PLC0415  only for URLs
+
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def _digest(text: str) -> str:
     import hashlib  # noqa: PLC0415  only for URLs
 
@@ -186,23 +223,34 @@ def _digest(text: str) -> str:
 
 def _system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the place in it."""
+    scheme, outside = _split(url).scheme.lower(), re.sub(r"\[[^]]*\]", "", url)  # [::1] is a host
+    if scheme not in SCHEMES or "::" in outside:
+        known = words.join(f"{each}://" for each in SCHEMES)
+        raise FormatError(f"{shown(url)}: not opened; URLs are {known}, without '::'")
     try:
-        from fsspec.core import url_to_fs  # noqa: PLC0415  an extra
+        import fsspec  # noqa: PLC0415  an extra
     except ImportError as error:
         raise FormatError(
             f'{shown(url)}: URLs need the extra remote: pip install ".[remote]" in the checkout'
         ) from error
-    scheme, options = _split(url).scheme.lower(), {}
     try:
-        if scheme in ("http", "https"):  # no limit on the time of a whole download, but on silence
-            from aiohttp import ClientTimeout  # noqa: PLC0415  an extra
+        if scheme not in ("http", "https"):
+            return fsspec.core.url_to_fs(url)
+        from aiohttp import ClientTimeout  # noqa: PLC0415  an extra
 
-            limits = {"sock_connect": CONNECT_TIMEOUT_S, "sock_read": SILENCE_TIMEOUT_S}
-            options = {"client_kwargs": {"timeout": ClientTimeout(total=None, **limits)}}
-        return url_to_fs(url, **options)
+        # No limit on the time of a whole download, but on silence.
+        limits = {"sock_connect": CONNECT_TIMEOUT_S, "sock_read": SILENCE_TIMEOUT_S}
+        client = {"timeout": ClientTimeout(total=None, **limits), "raise_for_status": _refuse_part}
+        return fsspec.filesystem(scheme, client_kwargs=client), url
     except ImportError as error:
-        package = PACKAGES.get(scheme, "another package")
+        package = SCHEMES[scheme]
         raise FormatError(f"{shown(url)}: {scheme}:// needs {package}: pip install it") from error
+
+
+async def _refuse_part(response: Any) -> None:
+    """Raise on an answer that is not all that was asked for."""
+    if response.status == PARTIAL:
+        raise OSError(f"the server sent a part of the file, status {PARTIAL}")
 
 
 @contextmanager
@@ -216,5 +264,7 @@ def _translated(url: str) -> Iterator[None]:
         if _status(error) in GONE:
             raise FormatError(f"{shown(url)}: there is no such file") from error
         cause = error.__cause__ or error
+        if isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
+            cause = TimeoutError(f"no answer within {SILENCE_TIMEOUT_S} s")
         told = words.visible(reason_of(cause).replace(url, shown(url)))
         raise FormatError(f"{shown(url)}: cannot be read ({told})") from error
