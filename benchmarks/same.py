@@ -147,11 +147,12 @@ def real_commands(data: Path) -> Iterator[tuple[str, list[str]]]:
     spires = data / "spires"
     for name in ("fast_lio2", "faster_lio"):
         against = [
-            "score", f"{spires / name}.square", "--ref", f"{spires / name}_ref.tum", "--json",
-            "--convention", "world-position",
+            "score", f"{spires / name}.square", "--json", "--convention", "world-position", "--ref",
+            f"{spires / name}_ref.tum",
         ]  # fmt: skip
         yield f"spires {name}", [*against, "--extrinsic", str(spires / "imu_to_lidar.json")]
-        yield f"spires {name} bare", [*against, "--ref-body", "imu", "--body", "imu"]
+        bare = [*against[:-1], f"{against[-1]}?body=imu", "--body", "imu"]
+        yield f"spires {name} bare", bare
     yield "spires pair", [
         "pair", f"{spires / 'fast_lio2'}.square", f"{spires / 'faster_lio'}.square", "--json"
     ]  # fmt: skip

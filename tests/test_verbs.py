@@ -46,7 +46,7 @@ def test_a_keyword_changes_one_of_the_options(here):
 def test_values_may_come_from_numpy_and_lists_may_be_tuples(here):
     found = smfeval.evaluate(
         "a.square", "ref.tum", offset=np.float64(0), seed=np.int64(3), rules=("energy",),
-        horizons="10", ref_exact=True, ref_format="tum",
+        horizons="10", ref_exact=True,
     )  # fmt: skip
     assert found.options.intervals.seed == 3
     assert found.options.rules == ("energy",)
@@ -68,7 +68,7 @@ def test_the_noise_of_a_reference_may_be_a_text_a_number_or_what_they_mean(here)
         ({"gauge": "yawn"}, "gauge 'yawn' is unknown; 'yaw' may be meant"),
         ({"tolerance": None}, "tolerance is to be a number of seconds"),
         ({"axes": 3}, "axes is to be a text"),
-        ({"ref_topic": "/odom"}, "the option 'ref_topic' is unknown"),
+        ({"ref_format": "tum"}, "the option 'ref_format' is unknown"),
     ],
 )
 def test_a_wrong_keyword_is_named(here, keywords, sentence):

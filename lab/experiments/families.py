@@ -152,9 +152,8 @@ def real_scores(campaign: Path, track: str, name: str, first_s: float = np.inf) 
     body = "_lidar" if name == "i2ekf-lo" else ""
     belief = smfeval.read(here / f"{stem}.txt.gz", preset=name, order="translation-first")
     belief = belief[belief.stamp < belief.stamp[0] + first_s * 1e9]
-    reference = here / f"reference{body}.tum.gz"
-    body_of_reference = {"ref_body": "lidar"} if body else {}
-    found = smfeval.evaluate(belief, reference, options=OPTIONS, **body_of_reference)
+    reference = f"{here}/reference{body}.tum.gz{'?body=lidar' if body else ''}"
+    found = smfeval.evaluate(belief, reference, options=OPTIONS)
     with gzip.open(here / f"{stem}.nmatch.txt.gz", "rt") as lines:
         table = np.loadtxt(lines)[: len(belief)]
     return scores(found, table[:, 1], float(np.median(table[:, 2])))

@@ -1,7 +1,8 @@
 """The verbs of the command line as functions: paths or tracks in, results out.
 
 Options are keywords with the names that the flags have (`align="yaw"`, `offset="auto"`), those of
-reading among them (`format="kitti"`), with `ref_` before the name where they are for the reference.
+reading among them (`format="kitti"`). A source may name its own (`io.source_text`), which is how
+those of the reference are given: `"truth.csv?columns=stamp=t"`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,8 +59,8 @@ def evaluate(
     Parameters
     ----------
     estimate, reference
-        Tracks, or what `read` takes: a path, `bag.mcap:/topic`; or arrays of poses or positions,
-        row by row (`from_arrays`).
+        Tracks, or what `read` takes: a path, `bag.mcap:/topic`, `a.csv?body=imu`; or arrays of
+        poses or positions, row by row (`from_arrays`).
     covariance, time
         Of arrays: the covariances of the estimate, and the stamps of both.
     extrinsic
@@ -72,7 +73,7 @@ def evaluate(
     **keywords
         Options of `smfeval score` by the names of their flags: `align="yaw"`, `axes="xy"`,
         `tolerance="10ms"`, `offset="auto"`; how to read the estimate: `format="kitti"`,
-        `preset="fast-lio2"`; how to read the reference: `ref_format="euroc"`.
+        `preset="fast-lio2"`.
     """
     estimate = _track_of(estimate, time, covariance, "estimate")
     reference = _track_of(reference, time, None, "reference")
@@ -433,7 +434,7 @@ class Keywords:
 
     options: dict[str, Any]  # of the evaluation, parsed
     reading: dict[str, Any]  # of the estimates
-    reference: dict[str, Any]  # of reading the reference, with what holds for all files
+    reference: dict[str, Any]  # of reading the reference: what holds for all files
 
 
 def _split(
@@ -444,12 +445,9 @@ def _split(
     flags = {flag: each.name for each in options.values() for flag in (each.flag or "").split()}
     keywords = {flags.get(name, name): value for name, value in keywords.items()}
     reading = {each.name for each in options_at(ReadOptions, "read")}
-    of_reference = {
-        f"ref_{each.name}": each.name for each in options_at(ReadOptions, f"reference of {verb}")
-    }
     for name in keywords:
-        if name not in options and name not in reading and name not in of_reference:
-            near = suggest_word(name, [*options, *sorted(reading), *of_reference])
+        if name not in options and name not in reading:
+            near = suggest_word(name, [*options, *sorted(reading)])
             raise OptionError(f"{call}: the option {name!r} is unknown; {near}")
     _refuse_reading([name for name in keywords if name not in options], read_from)
 
@@ -460,11 +458,7 @@ def _split(
     return Keywords(
         {name: _parse(options[name], said) for name, said in given if name in options},
         {name: said for name, said in given if name in reading},
-        {
-            of_reference.get(name, name): said
-            for name, said in given
-            if name in of_reference or name in shared
-        },
+        {name: said for name, said in given if name in shared},
     )
 
 

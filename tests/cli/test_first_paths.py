@@ -264,7 +264,7 @@ class TestULogToVerdict:
         write_flight(Path("flight.ulg"), truth, np.random.default_rng(2))
         (examined,) = path("smfeval check flight.ulg", commands=self.COMMANDS - 1)
         (score,) = next_commands(examined)
-        assert score == "smfeval score flight.ulg --ref flight.ulg:/groundtruth"
+        assert score == "smfeval score flight.ulg --ref flight.ulg:truth"
         (report,) = path(score, commands=self.COMMANDS - 1)
         assert report.startswith("CONSISTENT  the reported sigma fits within a factor ")
         assert narrow(report)
@@ -371,7 +371,7 @@ class TestFolderToPaperTable:
         ("run.db3", "check run.db3"),
         ("run.mcap", "score run.mcap:/ekf run.mcap:/lio"),
         ("flight.ulg", "check flight.ulg"),
-        ("flight.ulg", "score flight.ulg --ref flight.ulg:/groundtruth"),
+        ("flight.ulg", "score flight.ulg --ref flight.ulg:truth"),
         ("study.toml", "study study.toml"),
     ],
 )

@@ -158,7 +158,7 @@ def test_an_extrinsic_is_for_a_named_track_or_for_all(capsys):
     still = "0,0,0,0,0,0,1"
     one = run(capsys, "pair", "a.square", "lidar.square", "--extrinsic", f"a.square={still}", "-q")
     assert one.code == 0, one.err
-    words = ("pair", "a.square", "b.square", "--ref", "truth.tum", "--ref-body", "lidar")
+    words = ("pair", "a.square", "b.square", "--ref", "truth.tum?body=lidar")
     every = run(capsys, *words, "--extrinsic", still, "--json")
     assert strict_json(every.out)["pairs"][0]["hypothesis"] is not None
 
@@ -178,7 +178,7 @@ def test_an_extrinsic_is_for_a_named_track_or_for_all(capsys):
         (["a.square", "b.square", "--fail-if", "rmse>1"], "it is one of k_pair"),
         (["a.square", "b.square", "--level", "2"], "a level between 0.0001 and 0.9999 is needed"),
         (["a.square", "b.square", "--gauge", "round"], "invalid choice"),
-        (["a.square", "b.square", "--ref", "truth.tum", "--ref-body", "lidar"], "about body imu"),
+        (["a.square", "b.square", "--ref", "truth.tum?body=lidar"], "about body imu"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, words, sentence):

@@ -207,7 +207,7 @@ def test_the_gate(walked, capsys):
         (["--extrinsic", "-1,2,3"], "seven numbers are needed"),
         (["--offset", "-5km"], "'-5km' is no time; write 0.005 or 5ms"),
         (
-            ["--ref-body", "lidar"],
+            ["--ref", "truth.tum?body=lidar"],
             "the estimate is about body base_link, the reference about lidar",
         ),
         (["--interval", "magic"], "invalid choice: 'magic'"),

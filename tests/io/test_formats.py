@@ -9,7 +9,6 @@ from smfeval.io import (
     declared_gauge,
     files_to_write,
     read,
-    split_source,
     write,
 )
 from smfeval.io.extrinsic import read_extrinsic
@@ -48,15 +47,6 @@ def test_the_gauge_is_known_without_the_rows(name, gauge, options, tmp_path, rng
 def test_the_gauge_of_real_files_is_known_without_the_rows(shared_data, place):
     source = str(shared_data / place)
     assert declared_gauge(source) == read(source).about.gauge
-
-
-def test_a_source_may_name_a_topic(tmp_path):
-    assert split_source("a/b.mcap:/odom/x") == (tmp_path.__class__("a/b.mcap"), "/odom/x")
-    assert split_source("a/b.square")[1] is None
-    odd = tmp_path / "a:" / "b"
-    odd.parent.mkdir()
-    odd.write_text("")
-    assert split_source(odd) == (odd, None)
 
 
 @pytest.mark.parametrize(

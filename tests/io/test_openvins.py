@@ -127,7 +127,7 @@ def test_without_names_the_smaller_block_is_the_rotations(tmp_path):
 
 def test_blocks_of_one_size_are_asked_about(tmp_path):
     path = written(tmp_path / "a.txt", row_of_blocks(1.0, POSITION_COVARIANCE, POSITION_COVARIANCE))
-    with pytest.raises(FormatError, match="say which comes first: --order rotation-first"):
+    with pytest.raises(FormatError, match="order=rotation-first' or '"):
         read(path)
     for told in ({"order": "rotation-first"}, {"preset": "openvins"}, {"format": "openvins"}):
         np.testing.assert_allclose(

@@ -13,8 +13,7 @@ import pytest
 
 from smfeval.errors import FormatError, SmfevalError
 from smfeval.evaluation import Options
-from smfeval.io import read, remote, split_source, write
-from smfeval.io.source import is_url, split_topic
+from smfeval.io import read, remote, write
 from smfeval.studies.task import Input, Task, task_key
 from smfeval.summarise.number import Intervals
 from support.beliefs import gaussian, poses, with_cross
@@ -260,15 +259,6 @@ def test_passwords_and_queries_are_not_shown(folder, site):
     with pytest.raises(FormatError) as said:
         read(f"http://me:secret@{host}/none.square?token=abc")
     assert str(said.value) == f"{site}/none.square: there is no such file"
-
-
-def test_a_topic_is_told_from_a_port_and_a_scheme():
-    assert split_topic("http://h:80/a.mcap:/odom") == ("http://h:80/a.mcap", "/odom")
-    assert split_topic("http://h:80/a.mcap") == ("http://h:80/a.mcap", None)
-    assert split_topic("http://h:80/a.mcap:odom") == ("http://h:80/a.mcap", "/odom")
-    assert split_topic("s3://a.mcap") == ("s3://a.mcap", None)
-    assert split_source("dir/s3:/a.mcap")[1] == "/a.mcap"  # no URL
-    assert not is_url("C:\\a.square")
 
 
 def test_a_study_of_urls_is_known_from_one_of_files(tmp_path, monkeypatch, memory, capsys):

@@ -12,6 +12,7 @@ from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
 from smfeval.io import read, write
 from smfeval.io.documents import read_telemetry_columns, write_correction
+from smfeval.io.source_text import parse_source
 from smfeval.show import calibration as show
 from smfeval.verbs import calibrate, files_read
 
@@ -67,12 +68,13 @@ def expand_patterns(sources: list[str]) -> list[str]:
     """Files of patterns with `*` that the shell has left, in order; other names as they are."""
     found = []
     for source in sources:
-        files = [source]
-        if "*" in source and not Path(source).exists():
-            files = sorted(glob(source))  # noqa: PTH207  patterns of users may be absolute
+        place, _ = parse_source(source)
+        files = [place]
+        if "*" in place and not Path(place).exists():
+            files = sorted(glob(place))  # noqa: PTH207  patterns of users may be absolute
         if not files:
             raise OptionError(f"{source}: no file has such a name")
-        found += files
+        found += [f"{file}{source[len(place) :]}" for file in files]
     return found
 
 
@@ -86,7 +88,7 @@ def fill_in(patterns: list[str], estimates: list[str], flag: str) -> list[str]:
             .replace("{folder}", str(Path(estimate).parent))
             .replace("{parent}", Path(estimate).parent.name)
             .replace("{name}", words.stem(estimate))
-            for estimate in estimates
+            for estimate, _ in map(parse_source, estimates)
         ]
     if len(patterns) != len(estimates):
         raise OptionError(

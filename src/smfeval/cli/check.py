@@ -52,7 +52,7 @@ def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
 def _truth_in_log(source: str) -> str:
     """The truth that the log of a simulated flight holds, or the word for a reference to come."""
     if format_of(source) in ("px4", "ardupilot"):
-        truth = f"{split_source(source)[0]}:/groundtruth"
+        truth = f"{split_source(source)[0]}:truth"
         with suppress(SmfevalError):
             read(truth)
             return truth

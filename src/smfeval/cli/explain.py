@@ -76,6 +76,8 @@ def _scans(chosen: argparse.Namespace, evaluation: Evaluation | None) -> ScanGeo
         return None
     from smfeval.io.ros.clouds import read_clouds  # noqa: PLC0415  rosbags is slow to import
 
-    path, topic = split_source(chosen.scans)
+    path, own = split_source(chosen.scans)
     voxel_m = VOXEL_M if chosen.voxel is None else chosen.voxel
-    return scan_geometry(scan_normals(read_clouds(path, topic), voxel_m=voxel_m), evaluation)
+    return scan_geometry(
+        scan_normals(read_clouds(path, own.get("topic")), voxel_m=voxel_m), evaluation
+    )

@@ -194,11 +194,11 @@ def kind_type(kind: Kind) -> Callable[[str], Any]:
     return parse
 
 
-def option_flags(options: Iterable[Option], *, prefix: str = "") -> tuple[Flag, ...]:
+def option_flags(options: Iterable[Option]) -> tuple[Flag, ...]:
     """A flag for each option; who does not give it has None in the namespace."""
     flags = []
     for each in options:
-        more: dict[str, Any] = {"dest": f"{prefix}{each.name}", "default": None}
+        more: dict[str, Any] = {"dest": each.name, "default": None}
         if each.kind.switch:
             more |= {"action": "store_true"}
         else:
@@ -209,7 +209,7 @@ def option_flags(options: Iterable[Option], *, prefix: str = "") -> tuple[Flag, 
                     more |= {"metavar": each.name.upper(), "help": _with_choices(each)}
             more |= {"action": "append"} if each.kind.repeats else {}
         called = (each.flag or each.name).split()
-        names = [f"--{prefix}{name}".replace("_", "-") for name in called]
+        names = [f"--{name}".replace("_", "-") for name in called]
         flags.append(Flag(tuple(names), {"help": each.help or None, **more}))
     return tuple(flags)
 
@@ -278,11 +278,9 @@ def verb_flags(
     return VerbFlags(words, examples, rows, tuple(shown.split()))
 
 
-def given(
-    chosen: argparse.Namespace, options: Iterable[Option], *, prefix: str = ""
-) -> dict[str, Any]:
+def given(chosen: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
     """What the user gave of these options, by their names, as a plan would have it."""
-    values = {each.name: getattr(chosen, f"{prefix}{each.name}", None) for each in options}
+    values = {each.name: getattr(chosen, each.name, None) for each in options}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -294,12 +292,7 @@ def read_keywords(chosen: argparse.Namespace, *, gauge: bool = False) -> dict[st
 
 def keywords(chosen: argparse.Namespace, verb: str = "score") -> dict[str, Any]:
     """What the user gave of the options of a verb, as its function in `verbs` takes it."""
-    reference = given(chosen, options_at(ReadOptions, f"reference of {verb}"), prefix="ref_")
-    return (
-        given(chosen, options_at(Options, verb))
-        | read_keywords(chosen)
-        | {f"ref_{name}": value for name, value in reference.items()}
-    )
+    return given(chosen, options_at(Options, verb)) | read_keywords(chosen)
 
 
 def given_files(*values: str | None) -> list[Path]:

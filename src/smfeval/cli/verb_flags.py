@@ -44,11 +44,6 @@ def _score_options(*groups: str) -> tuple[Flag, ...]:
     return option_flags(each for each in options_at(Options, "score") if each.group in groups)
 
 
-def _reference_options(verb: str) -> tuple[Flag, ...]:
-    """Flags of how the reference is read."""
-    return option_flags(options_at(ReadOptions, f"reference of {verb}"), prefix="ref_")
-
-
 POSE = "FILE|x,y,z,qx,qy,qz,qw"
 EXTRINSIC = flag("--extrinsic", POSE, "pose of the reference's body in the estimate's")
 CALIBRATION = flag("--calibration", "FILE", "correct covariances, by smfeval calibrate --save")
@@ -70,7 +65,6 @@ FLAGS: dict[str, VerbFlags] = {
         SCORING,
         *_score_options(SCORING),
         REFERENCE,
-        *_reference_options("score"),
         *_score_options(REFERENCE),
         "correction",
         CALIBRATION,
@@ -98,7 +92,6 @@ FLAGS: dict[str, VerbFlags] = {
         *option_flags(options_at(Options, "pair")),
         "reference, to check how the errors are correlated",
         flag("--ref", "REF", "the reference"),
-        *_reference_options("pair"),
         *save_flags(*DRAWN, "document", "table"),
         repeated("--fail-if", "'k_pair>2'", "exit with 1 if so"),
         *READING,
@@ -186,8 +179,6 @@ FLAGS: dict[str, VerbFlags] = {
         PAIRING,
         EXTRINSIC,
         *_score_options(PAIRING),
-        REFERENCE,
-        *_reference_options("score"),
         *save_flags("document"),
         *READING,
         *OUTPUT,
@@ -230,8 +221,6 @@ FLAGS: dict[str, VerbFlags] = {
         PAIRING,
         EXTRINSIC,
         *_score_options(PAIRING, REFERENCE),
-        REFERENCE,
-        *_reference_options("score"),
         *READING,
         *OUTPUT,
         shown="ref on model conformal force-one estimator save "

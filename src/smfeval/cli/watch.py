@@ -22,7 +22,9 @@ from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs, check_saves, draw
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.io.atomic import writing
+from smfeval.io.options import ReadOptions
 from smfeval.io.source import STANDARD_INPUT, read_small
+from smfeval.io.source_text import parse_source
 from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
 from smfeval.maths.arrays import Ints
 from smfeval.online.beliefs import BeliefWatch, start_from_dict
@@ -41,7 +43,8 @@ POLL_S = 0.05  # between looks at files that have not grown
 def run(chosen: argparse.Namespace) -> int:
     """Watch until an alarm (1) or the end (0); returns the exit code."""
     watcher = _watcher(chosen)
-    streams = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
+    sources = [name for name in (*chosen.tracks, chosen.ref, chosen.nis) if name is not None]
+    streams = [parse_source(source)[0] for source in sources]
     check_saves(chosen, inputs=streams)
     if chosen.state is not None:
         check_outputs([chosen.state], inputs=streams, force=True)
@@ -133,19 +136,25 @@ def _watcher(chosen: argparse.Namespace) -> "Watcher":
     for name in (first, second):
         _refuse_missing(chosen, name)
     process = EProcess(false_alarms, chosen.tails)
-    one, other = (
-        Waiting(BeliefStream(LineStream(name), chosen.convention, bad_rows=chosen.bad_rows))
-        for name in (first, second)
-    )
+    one, other = (Waiting(_stream(chosen, name)) for name in (first, second))
     mode = "pair" if chosen.ref is None else "reference"
     known = BeliefWatch(process, process, axes=chosen.axes)
     return BeliefWatcher(one, other, known, mode, chosen.gauge)
 
 
-def _refuse_missing(chosen: argparse.Namespace, name: str) -> None:
+def _stream(chosen: argparse.Namespace, source: str) -> BeliefStream:
+    """Beliefs of a growing file, which may name its convention: `run.log?convention=ros`."""
+    place, own = parse_source(source)
+    ReadOptions(**own).refuse_unused("watched", frozenset({"convention"}))
+    given = {"convention": chosen.convention, "bad_rows": chosen.bad_rows} | own
+    return BeliefStream(LineStream(place), given["convention"], bad_rows=given["bad_rows"])
+
+
+def _refuse_missing(chosen: argparse.Namespace, source: str) -> None:
     """A file that is not there yet is waited for, unless the watch is to end at once."""
-    if chosen.once and name != STANDARD_INPUT and not Path(name).exists():
-        raise FormatError(f"{name}: there is no such file")
+    place, _ = parse_source(source)
+    if chosen.once and place != STANDARD_INPUT and not Path(place).exists():
+        raise FormatError(f"{place}: there is no such file")
 
 
 @dataclass

@@ -24,12 +24,11 @@ from smfeval.io.options import ReadOptions, WriteOptions, parse_rate
 from smfeval.io.presets import preset_named
 from smfeval.io.source import (
     STANDARD_INPUT,
-    exists,
     is_url,
     reading_limit,
-    split_topic,
     standard_input,
 )
+from smfeval.io.source_text import parse_source, with_own
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
@@ -53,7 +52,7 @@ __all__ = [
 
 
 def read(source: str | Path, **options: Any) -> "AnyTrack":
-    """Read a belief track from any supported file or URL, `bag.mcap:/topic`, or `-`.
+    """Read a belief track from any supported file or URL, `-`, `bag.mcap:/topic`, `a.csv?body=imu`.
 
     Keyword arguments are those of `ReadOptions`. The track's `provenance` says how it was read.
     """
@@ -68,51 +67,50 @@ def read(source: str | Path, **options: Any) -> "AnyTrack":
             if error.place is not None:
                 raise
             raise TrackError(error.reason, place=str(path), remedy=error.remedy) from error
-    return _named_as_source(track, source, path) if _is_copied(source) else track
+    place = parse_source(source)[0]
+    return _named_as_source(track, place, path) if _is_copied(place) else track
 
 
 def _resolve(source: str | Path, options: dict[str, Any]) -> tuple[Path, ReadOptions, Format]:
     """The file of a source, how to read it, and its format."""
-    path, topic = split_source(source, limit=options.get("limit"))
-    named = options.get("topic")
-    if topic and named is not None and named.strip("/") != topic.strip("/"):
-        raise OptionError(f"{source}: the option names another topic, {named}; name one topic")
-    chosen = ReadOptions(**options | ({"topic": topic} if topic else {}))
+    path, own = split_source(source, limit=options.get("limit"))
+    chosen = ReadOptions(**with_own(source, options, own))
     with _naming(source, path):
         named = chosen.format or ("csv" if chosen.columns else None)  # which alone has columns
         entry = format_named(named) if named else recognise_format(path)
     return path, chosen, entry
 
 
-def split_source(source: str | Path, *, limit: str | int | None = None) -> tuple[Path, str | None]:
-    """Path and topic of `bag.mcap:/topic`; a file of that very name comes first.
+def split_source(
+    source: str | Path, *, limit: str | int | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """The file of a source, and the options of reading that it names.
 
     Standard input and URLs are copied to a file, of so many bytes at most. A URL brings the second
     files along that its format would find beside it.
     """
-    if not _is_copied(source):
-        path, topic = split_topic(str(source))
-        whole = topic is None or exists(Path(source))
-        return (Path(source), None) if whole else (Path(path), topic)
-    with reading_limit(ReadOptions(limit=limit).limit):  # type: ignore[arg-type]
-        if source == STANDARD_INPUT:
-            return standard_input(), None
-        url, topic = split_topic(str(source))
-        return remote.local_copy(url, beside=possible_sidecars), topic
+    place, own = parse_source(source)
+    if not _is_copied(place):
+        return Path(place), own
+    with reading_limit(ReadOptions(limit=own.get("limit", limit)).limit):
+        if place == STANDARD_INPUT:
+            return standard_input(), own
+        return remote.local_copy(place, beside=possible_sidecars), own
 
 
-def _is_copied(source: str | Path) -> bool:
+def _is_copied(place: str) -> bool:
     """Whether what is read is a copy, whose name the user never said."""
-    return str(source) == STANDARD_INPUT or is_url(source)
+    return place == STANDARD_INPUT or is_url(place)
 
 
-def _original_name(text: str, source: str | Path, copy: Path) -> str:
+def _original_name(text: str, place: str, copy: Path) -> str:
     """The text with a copy, and what lies beside it, called as the user does."""
-    if str(source) == STANDARD_INPUT:
+    if place == STANDARD_INPUT:
         return text.replace(str(copy), STANDARD_INPUT)
-    url = remote.shown(split_topic(str(source))[0])
+    url = remote.shown(place)
     folder = url.rpartition("/")[0]
-    return text.replace(str(copy), url).replace(f"{copy.parent}/", f"{folder}/")
+    text = text.replace(f"{copy}?", f"{url}#").replace(str(copy), url)
+    return text.replace(f"{copy.parent}/", f"{folder}/")
 
 
 @contextmanager
@@ -121,20 +119,21 @@ def _naming(source: str | Path, path: Path) -> Iterator[None]:
     try:
         yield
     except SmfevalError as error:
-        if _is_copied(source):
-            error.args = tuple(_original_name(str(part), source, path) for part in error.args)
+        place = parse_source(source)[0]
+        if _is_copied(place):
+            error.args = tuple(_original_name(str(part), place, path) for part in error.args)
         raise
 
 
-def _named_as_source(track: "AnyTrack", source: str | Path, path: Path) -> "AnyTrack":
+def _named_as_source(track: "AnyTrack", place: str, path: Path) -> "AnyTrack":
     """The track of a copy, called as its source wherever it is shown."""
     old = track.provenance
     (name,), notes, remarks = (
-        tuple(_original_name(text, source, path) for text in part)
+        tuple(_original_name(text, place, path) for text in part)
         for part in ((old.name,), old.notes, old.remarks)
     )
     dropped = tuple(
-        replace(left, first=_original_name(left.first, source, path)) for left in old.dropped
+        replace(left, first=_original_name(left.first, place, path)) for left in old.dropped
     )
     named = replace(old, name=name, notes=notes, remarks=remarks, dropped=dropped)
     return track.with_arrays({}, provenance=named)
@@ -190,8 +189,8 @@ def files_to_write(path: Path, format_name: str | None = None) -> list[Path]:
 
 def files_to_read(source: str | Path, **options: Any) -> list[Path]:
     """The files that reading a source opens: also second ones, named or found beside it."""
-    path, _ = split_source(source, limit=options.get("limit"))
-    named = [options[name] for name in options if name in sidecar_options() and options[name]]
+    path, own = split_source(source, limit=options.get("limit"))
+    named = [said for name, said in (options | own).items() if name in sidecar_options() and said]
     named = [each for each in named if parse_rate(str(each)) is None]
     return list(dict.fromkeys([path, *map(remote.local_path, named), *sidecars_beside(path)]))
 
@@ -201,9 +200,9 @@ def bag_contents(source: str | Path, **options: Any) -> "list[Candidate] | None"
 
     Options that say how to read are refused, since a list of topics would ignore them.
     """
-    path, topic = split_source(source, limit=options.get("limit"))
-    chosen = ReadOptions(**options)
-    if topic or chosen.given_names & {"topic", "tf", "preset"}:
+    path, own = split_source(source, limit=options.get("limit"))
+    chosen = ReadOptions(**options | own)
+    if chosen.given_names & {"topic", "tf", "preset"}:
         return None
     if format_of(source, **options) != "bag":
         return None

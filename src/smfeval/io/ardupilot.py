@@ -9,8 +9,8 @@ alone is read. XKF4's SV, SP, SH, SM and SVT are roots of test ratios, not varia
 Facts: AP_NavEKF3_Logging.cpp (XKV1 of the primary core every 0.49 s; XKF1 from the output
 predictor, at the origin of the body) and AP_NavEKF3/LogStructure.h (fields).
 
-Read by pymavlink (extra `ardupilot`). `LOG.bin` is the primary core, `LOG.bin:/XKF1/1` what is
-logged of core 1, `LOG.bin:/groundtruth` the truth of a simulation (SIM2).
+Read by pymavlink (extra `ardupilot`). `LOG.bin` is the primary core, `LOG.bin:1` what is logged
+of core 1, `LOG.bin:truth` the truth of a simulation (SIM2).
 """
 
 import io
@@ -133,13 +133,13 @@ def _dataflash(path: Path, reader: Any) -> DataFlash:
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the primary core believed, what is logged of another, or the truth of SITL."""
-    topic, core = parse_topic(options.topic or "XKF1", truth="SIM2")
+    topic, core = parse_topic(options.topic or "", truth="SIM2")
     if topic in ("XKF4", "NKF4"):
         raise FormatError(f"{path}: {TEST_RATIOS}")
-    if topic not in ("XKF1", VARIANCES, "SIM2"):
+    if topic not in ("", "XKF1", VARIANCES, "SIM2"):
         raise FormatError(
-            f"{path}: {options.topic} holds no belief that can be read; what can be is /XKF1, with "
-            "a core as in /XKF1/1, and /groundtruth"
+            f"{path}: {options.topic} holds no belief that can be read; what can be is the primary "
+            "core, another as in LOG:1, and LOG:truth"
         )
     log = open_dataflash(path)
     log.refuse_damage(options)
@@ -276,7 +276,7 @@ def _truth(log: DataFlash) -> Truth:
         )
     stamp = _stamps(columns)
     return Truth(
-        name=f"{log.path}:/groundtruth",
+        name=f"{log.path}:truth",
         format="ArduPilot DataFlash, SIM2",
         stamp=stamp,
         row=np.arange(len(stamp)),

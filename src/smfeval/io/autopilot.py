@@ -83,15 +83,15 @@ class AutopilotLog:
         return () if self.damage is None else (f"{self.damage}; read was what is left",)
 
 
-def parse_topic(text: str, truth: str) -> tuple[str | None, int | None]:
-    """Message and number of `/estimator_states/1`; None where the text is not written so.
+def parse_topic(text: str, truth: str) -> tuple[str, int | None]:
+    """Message and number of `/estimator_states/1`; of a number alone, "" and this.
 
-    `groundtruth` is what a log calls its truth.
+    `truth`, or `groundtruth`, is what a log calls its truth.
     """
-    match = re.fullmatch(r"/?(\w+?)(?:/(\d+))?/?", text)
+    match = re.fullmatch(r"(|[A-Za-z]\w*)(?:(?:^|/)(\d+))?", text.strip("/"))
     if match is None:
-        return None, None
-    name = truth if match[1] == "groundtruth" else match[1]
+        return text, None
+    name = truth if match[1] in ("truth", "groundtruth") else match[1]
     return name, None if match[2] is None else int(match[2])
 
 

@@ -21,6 +21,7 @@ from smfeval.io.covariance_names import (
     part_named,
     readings_of,
 )
+from smfeval.io.source import spell_source
 from smfeval.schema import suggest_word
 
 AXES = "xyz"
@@ -147,7 +148,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def listed_names(text: str | None) -> list[str]:
-    """The names of a file without a row of them: `stamp,x,y,z,cov_0..cov_5` of `--columns`."""
+    """The names of a file without a row of them: `stamp,x,y,z,cov_0..cov_5`."""
     names: list[str] = []
     for name in [] if text is None or "=" in text else map(str.strip, text.split(",")):
         if counted := re.fullmatch(r"(.*?)(\d+)\.\.\1(\d+)", name):
@@ -181,7 +182,8 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
         raise FormatError(
-            f"{place}: no column is known to be {words.join(missing)}; say it: --columns {example}"
+            f"{place}: no column is known to be {words.join(missing)}; say it: "
+            f"{spell_source(place, 'columns', example)}"
         )
 
     stamp = pose.pop("stamp")
@@ -221,7 +223,7 @@ def _pose_columns(place: str, names: list[str], found: list[tuple[str, int]]) ->
         if key in pose:
             raise FormatError(
                 f"{place}: {names[pose[key]]!r} and {names[column]!r} could both be {key}; "
-                f"say which: --columns {key}={names[column]}"
+                f"say which: {spell_source(place, 'columns', f'{key}={names[column]}')}"
             )
         pose[key] = column
     return pose

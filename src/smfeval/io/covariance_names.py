@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from smfeval import words
 from smfeval.errors import FormatError
+from smfeval.io.source import spell_source
 
 if TYPE_CHECKING:
     from smfeval.maths.arrays import Floats
@@ -55,7 +56,7 @@ GROUP_FIRST = re.compile(rf"(pos|position|rot|theta)_({_KIND})_?([xyz])")  # pos
 UNIT_SUFFIX = re.compile(r"(.+)_(deg|degrees|rad|radians|m|metres|meters)_?2?")
 
 Entry = tuple[int, int]
-LAYOUTS = {  # role in `--columns`, and size: entries in the order of the columns
+LAYOUTS = {  # role in `columns`, and size: entries in the order of the columns
     ("covariance", 3): [(i, j) for i in range(3) for j in range(3)],
     ("covariance", 6): [(i, j) for i in range(6) for j in range(6)],
     ("lower", 3): [(i, j) for i in range(3) for j in range(i + 1)],
@@ -85,7 +86,7 @@ class NamedEntry:
 class Reading:
     """One way to read columns as a covariance, translation first: the column of each entry."""
 
-    role: str  # of `--columns`, that asks for it
+    role: str  # of `columns`, that asks for it
     entries: dict[Entry, int]
     sure: bool = True  # its names mean nothing else, as `c1` and `p1` may
 
@@ -116,7 +117,7 @@ class Reading:
         return matrix
 
     def text(self, names: list[str]) -> str:
-        """What `--columns` would say."""
+        """What the option columns would say."""
         columns, entries = list(self.entries.values()), list(self.entries)
         roles = [role for (role, _), layout in LAYOUTS.items() if layout == entries]
         if roles and columns == list(range(columns[0], columns[-1] + 1)):
@@ -167,8 +168,8 @@ def readings_of(place: str, names: list[str], parts: dict[int, NamedEntry]) -> t
         )
     ]
     if len(found) > 1:
-        each = " or ".join(readings[0].text(names) for readings in found)
-        raise FormatError(f"{place}: there are two covariances; say which: --columns {each}")
+        each = spell_source(place, "columns", *(readings[0].text(names) for readings in found))
+        raise FormatError(f"{place}: there are two covariances; say which: {each}")
     return found[0] if found else ()
 
 

@@ -45,7 +45,7 @@ from smfeval.io.parsers import (
     invalid_stamp_reason,
     is_unusual_number,
 )
-from smfeval.io.source import BOM, open_input
+from smfeval.io.source import BOM, open_input, spell_source
 from smfeval.io.text_reader import NUMBER
 from smfeval.io.unread_columns import unread_columns
 from smfeval.maths import so3
@@ -63,8 +63,8 @@ NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it ha
 SAMPLED_ROWS = 2000  # that show what unknown columns hold
 LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted in degrees
 FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
-NO_NAMES = "there is no row of names before the numbers; list them: --columns stamp,x,y,z,..."
-LISTED_BESIDE = "it has a row of names; say what they hold: --columns stamp=NAME,x=NAME,..."
+NO_NAMES = ("there is no row of names before the numbers; list them", "stamp,x,y,z,...")
+LISTED_BESIDE = ("it has a row of names; say what they hold", "stamp=NAME,x=NAME,...")
 ABOVE_ELLIPSOID = "altitudes were read as above the ellipsoid"
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
@@ -166,7 +166,7 @@ class CsvRows:
             both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
             raise FormatError(
                 f"{self.where(int(np.argmax(wrong)))}: {both} are not seconds and what is beyond "
-                "them; say which is the stamp: --columns stamp=NAME"
+                f"them; say which is the stamp: {spell_source(self.path, 'columns', 'stamp=NAME')}"
             )
         return part.astype(np.int64)
 
@@ -255,7 +255,7 @@ def _choose_covariance(rows: CsvRows) -> tuple[Reading | None, Floats | None, li
     if len(fitting) > 1:
         raise FormatError(
             f"{rows.path}: the covariance can be read in {len(texts)} ways; say which: "
-            f"--columns {' or '.join(texts)}"
+            f"{spell_source(rows.path, 'columns', *texts)}"
         )
     notes.append(f"read as {texts[0]}, which alone fits")
     return readings[fitting[0]], matrices[fitting[0]], notes
@@ -281,7 +281,8 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     in_file, separator, header = header_names(content)
     listed = listed_names(options.columns)
     if bool(in_file) == bool(listed):
-        raise FormatError(f"{path}: {LISTED_BESIDE if listed else NO_NAMES}")
+        what, example = LISTED_BESIDE if listed else NO_NAMES
+        raise FormatError(f"{path}: {what}: {spell_source(path, 'columns', example)}")
     names = in_file or listed
     named = parse_columns(options.columns) if options.columns else {}
     meanings = column_meanings(str(path), names, named)

@@ -20,6 +20,7 @@ from smfeval.io.source import (
     is_gzip_name,
     read_head,
     read_start,
+    spell_source,
 )
 from smfeval.schema import unknown_word
 
@@ -428,7 +429,7 @@ UNCERTAIN_LISTS = {  # columns behind stamp and position, or stamp and pose, by 
 
 
 def fitting_lists(width: int) -> list[str]:
-    """Names of columns, as `--columns` takes them, that rows of so many numbers may have."""
+    """Names of columns, as the option columns takes them, that rows of so many numbers may have."""
     return [
         f"{first},{more[width - count]}".rstrip(",")
         for count, (first, more) in UNCERTAIN_LISTS.items()
@@ -455,7 +456,7 @@ def recognise_format(path: Path) -> Format:
     if lists := fitting_lists(len(head.first_row)):
         raise FormatError(
             f"{path}: rows of {len(head.first_row)} numbers without a row of names; if they are "
-            f"these, say so: {' or '.join(f'--columns {each}' for each in lists)}"
+            f"these, say so: {spell_source(path, 'columns', *lists)}"
         )
     raise FormatError(
         f"{path}: the format is not recognised (first row: {len(head.first_row)} columns; TUM has "

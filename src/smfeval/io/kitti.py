@@ -2,7 +2,7 @@
 
 The times file has one stamp in seconds per row. If it is not named, `NAME.times.txt` beside
 `NAME.kitti` (what we write) or `times.txt` in the same folder (what KITTI has) is taken. Without
-one, scans are counted: at a rate (`--times 10Hz`), or one a second.
+one, scans are counted: at a rate (`times=10Hz`), or one a second.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from smfeval.io.extrinsic import is_rotation, non_rotation_reason
 from smfeval.io.formats import TIMES
 from smfeval.io.options import ReadOptions, parse_rate
 from smfeval.io.parsers import Layout
-from smfeval.io.source import is_gzip_name
+from smfeval.io.source import is_gzip_name, spell_source
 from smfeval.io.text_reader import NumberTable, read_numbers, refuse_other_count
 from smfeval.maths import so3
 from smfeval.maths.arrays import Ints
@@ -30,10 +30,7 @@ from smfeval.track import AnyTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import Fault, pose_faults, time_order, valid_rows
 
 LAYOUT = Layout({12: "a 3x4 matrix row by row"}, stamps=0)
-COUNTED = (
-    "KITTI poses carry no stamps: scans are counted, one a second; --times 10Hz or --times FILE "
-    "says when they were"
-)
+COUNTED = "KITTI poses carry no stamps: scans are counted, one a second; say when they were"
 TIMES_LAYOUT = Layout({1: "a stamp in seconds"})
 
 
@@ -81,7 +78,8 @@ def _stamps(
     rate_hz = None if beside is None else parse_rate(str(beside))
     if beside is None or rate_hz is not None:
         stamp = np.rint(np.arange(len(numbers)) * (NANOSECONDS / (rate_hz or 1.0))).astype(np.int64)
-        note = f"{path}: {COUNTED}" if rate_hz is None else f"stamps count from 0, at {beside}"
+        note = f"{path}: {COUNTED}: {spell_source(path, 'times', '10Hz', 'FILE')}"
+        note = note if rate_hz is None else f"stamps count from 0, at {beside}"
         said = ((note,), ()) if rate_hz is None else ((), (note,))
         return stamp, numbers, *said
     times = read_numbers(beside, TIMES_LAYOUT)

@@ -35,7 +35,7 @@ from smfeval.io.convention import from_deviations, refuse_negative, settle_conve
 from smfeval.io.formats import DEVIATION, FileHead
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import Layout
-from smfeval.io.source import read_head
+from smfeval.io.source import read_head, spell_source
 from smfeval.io.text_reader import (
     NumberTable,
     read_numbers,
@@ -46,7 +46,7 @@ from smfeval.io.text_reader import (
 )
 from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import Pose
-from smfeval.schema import Order
+from smfeval.schema import ORDERS, Order
 from smfeval.track import About, Track
 from smfeval.track.beliefs import normalise_quaternions
 
@@ -103,8 +103,8 @@ def _order_by_size(path: Path, covariance: Floats) -> tuple[Order, str]:
     if not max(first, second) >= CLEARLY * min(first, second):
         raise FormatError(
             f"{path}: two 3x3 blocks without names, of which either may be the rotation's "
-            f"({sizes}); say which comes first: --order rotation-first (OpenVINS) or "
-            "translation-first"
+            f"({sizes}); say which comes first, as in OpenVINS or not: "
+            f"{spell_source(path, 'order', *reversed(ORDERS))}"
         )
     return order, f"{path}: no names say which block is the rotation's; {sizes}: read {order}"
 

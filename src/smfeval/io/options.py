@@ -41,12 +41,11 @@ from smfeval.schema import (
 if TYPE_CHECKING:
     from smfeval.track import Intake
 
-# Where an option of reading applies: flags of every verb that reads ("read"), flags about the
-# reference, tables [options], [[tracks]] and [[estimators]] of a plan. What is said of all files
-# in [options] cannot be said of one.
+# Where an option of reading applies: flags of every verb that reads ("read"), which are about
+# estimates, and tables [options], [[tracks]] and [[estimators]] of a plan. A source may name any of
+# them for itself (`io.source_text`).
 OF_FILES = ("read", "track", "estimator")
 OF_ALL_FILES = ("read", "options")
-OF_REFERENCE = ("reference of score", "reference of pair")
 
 
 def _parse_origin(value: object) -> tuple[float, float, float]:
@@ -120,12 +119,8 @@ class ReadOptions:
         None,
         TEXT,
         "format of the source (default: recognised)",
-        at=(*OF_REFERENCE, *OF_FILES),
+        at=OF_FILES,
         choices=[name for name, entry in FORMATS.items() if entry.reader],
-        differs={
-            place: {"help": "format of the reference (default: recognised)"}
-            for place in OF_REFERENCE
-        },
     )
     preset: str | None = option(
         None,
@@ -146,9 +141,8 @@ class ReadOptions:
         None,
         TEXT,
         "body frame of the poses",
-        at=(*OF_REFERENCE, *OF_FILES),
+        at=OF_FILES,
         metavar="NAME",
-        differs={place: {"help": "body frame of the reference"} for place in OF_REFERENCE},
         check=lambda name: _check_frame("body", name),
     )
     world: str | None = option(
@@ -186,14 +180,14 @@ class ReadOptions:
         None,
         TEXT,
         "KITTI: file with the stamps, or their rate (10Hz)",
-        at=(*OF_REFERENCE, *OF_FILES),
+        at=OF_FILES,
         metavar="FILE",
     )
     columns: str | None = option(
         None,
         TEXT,
         "CSV: names of columns that are not recognised",
-        at=(*OF_REFERENCE, *OF_FILES),
+        at=OF_FILES,
         metavar="stamp=NAME,x=NAME,...",
         check=parse_columns,
     )
@@ -204,7 +198,7 @@ class ReadOptions:
         None,
         GEODETIC_POSITION,
         "GNSS: origin of the local frame",
-        at=("reference of score", *OF_FILES),
+        at=OF_FILES,
         metavar="LAT,LON,H",
     )
     topic: str | None = option(

@@ -17,8 +17,8 @@ A rotation vector is applied on the left, q <- Exp(theta) q, as in messages of R
 of a quaternion without cross terms are no covariance of a rotation: the position alone is read.
 A belief is about `timestamp_sample`, the delayed instant at which measurements are fused.
 
-Read by pyulog (extra `px4`). `LOG.ulg` is the filter that flew; `LOG.ulg:/estimator_states/1` is
-another instance; `LOG.ulg:/groundtruth` is the truth of a simulation.
+Read by pyulog (extra `px4`). `LOG.ulg` is the filter that flew; `LOG.ulg:1` is another instance, as
+`LOG.ulg:/estimator_states/1` is; `LOG.ulg:truth` is the truth of a simulation.
 
 **Innovations**, for `smfeval nis`: `estimator_aid_src_*` has a topic for each sensor, with
 `innovation`, `innovation_variance`, and whether it was `fused` or rejected. Before those,
@@ -186,11 +186,9 @@ HEADER_BYTES = 16  # of the file; a message then has its size (2 bytes), its typ
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the filter that flew believed, another instance, or the truth of a simulation."""
-    topic, instance = parse_topic(options.topic, TRUTH) if options.topic else (None, None)
-    if topic not in (None, STATES, STATUS, TRUTH):
+    topic, instance = parse_topic(options.topic or "", TRUTH)
+    if topic not in ("", STATES, STATUS, TRUTH):
         raise FormatError(f"{path}: {options.topic} holds no belief that can be read; {ADDRESSES}")
-    if topic is None and options.topic:
-        raise FormatError(f"{path}: there is no topic {options.topic}; {ADDRESSES}")
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
         log = open_log(path, (TRUTH, ATTITUDE, LOCAL) if topic == TRUTH else BELIEF_TOPICS)
         log.refuse_damage(options)
@@ -201,12 +199,12 @@ def read(path: Path, options: ReadOptions) -> Track:
 
 
 ADDRESSES = (
-    "what can be read is /estimator_states or /estimator_status, with an instance as in "
-    "/estimator_states/1, and /groundtruth; innovations are for `smfeval nis`"
+    "what can be read is the filter that flew, another instance of it, as in LOG:1 or "
+    "LOG:estimator_states/1, and LOG:truth; innovations are for `smfeval nis`"
 )
 
 
-def read_flight(log: Log, topic: str | None, instance: int | None) -> Flight:
+def read_flight(log: Log, topic: str, instance: int | None) -> Flight:
     """The rows of one filter, or of the primary one at each time, without start values."""
     wanted = (topic,) if topic else (STATES, STATUS)  # states: since 2021 a topic of their own
     firsts = {name: log.instances(name)[:1] for name in wanted}
@@ -410,7 +408,7 @@ def _truth(log: Log) -> Truth:
     columns = log.topics[TRUTH, 0]
     stamp = columns["timestamp"].astype(np.int64) * MICROSECONDS
     truth = Truth(
-        name=f"{log.path}:/groundtruth",
+        name=f"{log.path}:truth",
         format=f"PX4 ULog, {TRUTH}",
         stamp=stamp,
         row=np.arange(len(stamp)),

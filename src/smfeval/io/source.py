@@ -38,9 +38,6 @@ LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
 BINARY_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-TOPIC = re.compile(r"(?P<path>.+):(?P<topic>/[\w/~.\-]*)", re.S)
-BARE_TOPIC = re.compile(r"(?P<path>.+):(?P<topic>\w[\w/~.\-]*)", re.S)
-WITH_TOPICS = (".bag", ".mcap", ".db3", ".ulg", ".bin")  # files that hold several tracks
 
 
 def is_url(source: object) -> bool:
@@ -48,20 +45,9 @@ def is_url(source: object) -> bool:
     return isinstance(source, str) and URL.match(source) is not None
 
 
-def split_topic(source: str) -> tuple[str, str | None]:
-    """Path or URL, and topic, of `bag.mcap:/topic` or `s3://bucket/bag.mcap:/topic`.
-
-    The slash may be missing behind a bag, a log, or a folder that is there.
-    """
-    scheme = URL.match(source)
-    start = scheme.end() if scheme else 0
-    if found := TOPIC.fullmatch(source, start):
-        return source[: found.end("path")], found["topic"]
-    if found := BARE_TOPIC.fullmatch(source, start):
-        path = source[: found.end("path")]
-        if path.lower().endswith(WITH_TOPICS) or (scheme is None and is_folder(Path(path))):
-            return path, f"/{found['topic']}"
-    return source, None
+def spell_source(place: str | Path, option: str, *values: str) -> str:
+    """How a source is written that names an option of its reading (`io.source_text`)."""
+    return " or ".join(f"'{place}?{option}={value}'" for value in values)
 
 
 def exists(path: Path) -> bool:

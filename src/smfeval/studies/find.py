@@ -14,6 +14,7 @@ from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.presets import preset_named
 from smfeval.io.source import exists, is_url
+from smfeval.io.source_text import split_options
 from smfeval.options import TOLERANCE_S
 from smfeval.studies.plan import (
     Plan,
@@ -185,15 +186,17 @@ def _own_reference(each: PlannedEstimator, track: PlannedTrack, plan: Plan) -> I
     """The reference that an estimator has for itself, read as the track's."""
     if each.reference is None:
         return None
-    sources = fill_pattern(each.reference, track, plan).sources()
+    reference, own = split_options(each.reference)
+    sources = fill_pattern(reference, track, plan).sources()
     if len(sources) != 1:
         problem = "there is no" if not sources else f"there are {len(sources)} files for the"
         raise FormatError(
             f"estimator {each.name}, track {track.name}: {problem} reference "
-            f"{fill_pattern(each.reference, track, plan).text}"
+            f"{fill_pattern(reference, track, plan).text}"
         )
     body = () if each.reference_body is None else (("body", each.reference_body),)
-    return Input(sources[0], _resolve_paths(track.reading, track, plan)[0] + body)
+    reading = tuple((dict(track.reading) | own).items())
+    return Input(sources[0], _resolve_paths(reading, track, plan)[0] + body)
 
 
 def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ from urllib.parse import quote
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io import remote
-from smfeval.io.source import is_file, is_url, split_topic
+from smfeval.io.source import is_file, is_url
+from smfeval.io.source_text import split_topic
 from smfeval.schema import options_at, parse_table, suggest_word, unknown_word, with_values
 
 Role = Literal["contender", "baseline"]
@@ -162,8 +163,8 @@ def source_file(source: str) -> Path:
 
 def _split_topic(source: str) -> tuple[str, str]:
     """Path and `:/topic`, which may be empty."""
-    path, topic = split_topic(source)
-    return path, "" if topic is None else f":{topic}"
+    path, _ = split_topic(source)
+    return path, source[len(path) :]
 
 
 def _is_source(path: Path) -> bool:

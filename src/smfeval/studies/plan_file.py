@@ -15,6 +15,7 @@ from smfeval.evaluation import Options
 from smfeval.io.formats import sidecar_options
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import exists, is_folder, read_small
+from smfeval.io.source_text import split_options, with_own
 from smfeval.options import refuse_unused_tolerance
 from smfeval.schema import (
     NUMBER,
@@ -182,7 +183,7 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
         if not TEXT.accepts(value):
             raise OptionError(f"{where} extrinsics: {body} is to be {TEXT.words}")
         refuse_unknown_placeholders(value, f"{where} extrinsics")
-    own = _parse_reading(given, where, "track")
+    reference, own = _parse_reading(given, where, "track", source="reference")
     body = own.pop("body", None)
     tolerance_s = None
     if "tolerance" in given:
@@ -190,9 +191,7 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
             tolerance_s = Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
     group, reading = given.get("group", PlannedTrack.group), (*reading, *own.items())
     return [
-        PlannedTrack(
-            name, given["reference"], group, body, reading, tolerance_s, tuple(extrinsics.items())
-        )
+        PlannedTrack(name, reference, group, body, reading, tolerance_s, tuple(extrinsics.items()))
         for name in names
     ]
 
@@ -214,10 +213,12 @@ def parse_estimator(
     role = given.get("role", PlannedEstimator.role)
     if role not in ROLES:
         raise OptionError(f"{where}: {unknown_word('role', role, ROLES)}")
-    plain = ("name", "path", "extrinsic", "reference", "reference_body", "pair_extrinsic")
+    path, own = _parse_reading(given, where, "estimator", source="path")
+    plain = ("name", "extrinsic", "reference", "reference_body", "pair_extrinsic")
     return PlannedEstimator(
+        path=path,
         role=role,
-        reading=(*reading, *_parse_reading(given, where, "estimator").items()),
+        reading=(*reading, *own.items()),
         **{key: given[key] for key in plain if key in given},
     )
 
@@ -228,12 +229,15 @@ def _check_patterns(given: dict[str, Any], where: str) -> None:
             refuse_unknown_placeholders(given[key], f"{where} {key}")
 
 
-def _parse_reading(given: dict[str, Any], where: str, table: str) -> dict[str, Any]:
-    """Keyword arguments of `read`, in the order of `ReadOptions`, each checked by it."""
+def _parse_reading(
+    given: dict[str, Any], where: str, table: str, *, source: str
+) -> tuple[str, dict[str, Any]]:
+    """The source without its options, and all keyword arguments of `read`, checked by it."""
     with locate_errors(where):
-        values = parse_table(given, options_at(ReadOptions, table))
+        path, own = split_options(given[source])
+        values = with_own(path, parse_table(given, options_at(ReadOptions, table)), own)
         ReadOptions(**values)
-        return values
+        return path, values
 
 
 @contextmanager

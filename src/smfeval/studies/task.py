@@ -16,11 +16,12 @@ from smfeval.align.quantities import Extent
 from smfeval.compare.sensitivity import Alternative
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
-from smfeval.io import files_to_read, read, split_source
+from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.remote import file_name, local_path, shown
-from smfeval.io.source import is_file, is_url, split_topic
+from smfeval.io.source import is_file, is_url
+from smfeval.io.source_text import parse_source
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
@@ -203,7 +204,8 @@ def task_key(task: Task | PairTask) -> str:
 
     def of_input(given: Input) -> tuple[Any, ...]:
         reading = tuple(pair for pair in given.reading if pair[0] not in sidecar_options())
-        return split_source(given.source)[1], reading, tuple(map(content, given.files))
+        own = tuple(parse_source(given.source)[1].items())
+        return own, reading, tuple(map(content, given.files))
 
     def of_extrinsic(text: str | None) -> tuple[str, str] | str | None:
         return text if text is None or not is_file(local_path(text)) else content(local_path(text))
@@ -454,7 +456,7 @@ def without_folders(text: str, task: Task | PairTask) -> str:
         with suppress(SmfevalError):  # a URL that cannot be had, which may be what is told
             named |= {str(file): file.name for file in given.files}
         if is_url(given.source):
-            url = split_topic(given.source)[0]
+            url = parse_source(given.source)[0]
             named[shown(url)] = file_name(url)
     named |= {given: Path(given).name for given in task.extrinsics if given}
     for path in sorted(named, key=len, reverse=True):

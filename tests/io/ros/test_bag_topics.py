@@ -145,9 +145,10 @@ def test_an_unknown_preset_lists_the_nearest_or_the_known_ones(preset, hint, new
 def test_two_different_topics_are_refused(new_bag, covariances):
     bag = fill(fill(new_bag("mcap"), "/odom", covariances(2)), "/imu", covariances(3))
     path = bag.file(bag.write())
-    with pytest.raises(OptionError, match="the option names another topic, /imu; name one topic"):
+    with pytest.raises(OptionError, match="topic is given twice, /odom there and /imu beside it"):
         read(f"{path}:/odom", topic="/imu")
     assert len(read(f"{path}:/odom", topic="odom")) == 2
+    assert len(read(f"{path}:imu?convention=ros")) == 3
 
 
 @pytest.mark.parametrize(
