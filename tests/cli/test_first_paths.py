@@ -271,7 +271,7 @@ class TestULogToVerdict:
 
     @pytest.mark.parametrize(
         ("log", "reference"),
-        [("sample_logging_tagged_and_default_params.ulg", ":/groundtruth"),
+        [("sample_logging_tagged_and_default_params.ulg", ":truth"),
          ("sample_log_small.ulg", "REF")],
     )  # fmt: skip
     def test_real_logs_say_what_to_type(self, path, shared_data, log, reference):
