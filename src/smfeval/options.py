@@ -11,7 +11,16 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 from smfeval import words
-from smfeval.align.quantities import Extent, ReferenceSigma, parse_extent, parse_reference_sigma
+from smfeval.align.quantities import (
+    RISK,
+    AlertLimits,
+    Extent,
+    ReferenceSigma,
+    check_risk,
+    parse_alert_limits,
+    parse_extent,
+    parse_reference_sigma,
+)
 from smfeval.errors import OptionError
 from smfeval.schema import (
     ALIGNMENTS,
@@ -76,6 +85,7 @@ SCORES = ("score", "study")  # a sweep has scores of its own
 PAIRING = "pairing and alignment"
 SCORING = "rules"
 REFERENCE = "reference"
+INTEGRITY = "integrity"
 
 
 def _split_names(text: str | list[str]) -> tuple[str, ...]:
@@ -98,6 +108,11 @@ REFERENCE_SIGMA = Kind(
     'a number of metres or a text such as "1cm" or "1cm,0.1deg"',
     any_of(is_number, is_text, lambda said: isinstance(said, ReferenceSigma)),
     parse_reference_sigma,
+)
+ALERT_LIMITS = Kind(
+    'a number of metres or a text such as "1m" or "1m,0.5m vertical,2deg"',
+    any_of(is_number, is_text, lambda said: isinstance(said, AlertLimits)),
+    parse_alert_limits,
 )
 NEGATION = Kind(SWITCH.words, SWITCH.accepts, lambda said: not said, switch=True)
 
@@ -312,6 +327,24 @@ class Options:
         group=REFERENCE,
         metavar="Ncm[,Ndeg]",
     )
+    alert_limit: AlertLimits | None = option(
+        None,
+        ALERT_LIMITS,
+        "protection levels and the Stanford diagram under this limit: 1m or 1m,0.5m vertical,2deg "
+        "(also along, cross)",
+        at=SCORES,
+        group=INTEGRITY,
+        metavar="LIMIT[,...]",
+    )
+    risk: float = option(
+        RISK,
+        NUMBER,
+        "of an error beyond its protection level, per scan and limit (default 1e-4)",
+        at=SCORES,
+        group=INTEGRITY,
+        metavar="P",
+        check=check_risk,
+    )
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
     numbers: tuple[str, ...] | None = None  # to compute, by name; None: all, and ENDING_SIGMA
@@ -327,6 +360,10 @@ class Options:
             if not self.reference_covariance:
                 raise OptionError(f"{name} and ref_exact contradict each other: leave out one")
             object.__setattr__(self, name, parse_reference_sigma(said))  # Python may give the text
+        if self.alert_limit is not None:
+            object.__setattr__(self, "alert_limit", parse_alert_limits(self.alert_limit))
+        elif self.risk != RISK:
+            raise OptionError("risk means nothing without alert_limit")
         sized = [name for name in self.rules if _rules()[name].needs_body_size]
         if sized and self.settings.body_size_m is None:
             raise OptionError(

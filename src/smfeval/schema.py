@@ -50,6 +50,7 @@ Order = Literal["translation-first", "rotation-first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 CONVENTION_NAMES = ("right", "left", "world-position", "ros")  # `io.convention`
 POSITION_AXES = "xyz"
+PROTECTED = ("horizontal", "along", "cross", "vertical", "attitude")  # what a level bounds
 INTERVAL_METHODS = ("auto", "circular-percentile", "stationary-percentile")
 
 

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from smfeval.align.quantities import ReferenceSigma, parse_reference_sigma
+from smfeval.align.quantities import (
+    AlertLimits,
+    ReferenceSigma,
+    parse_alert_limits,
+    parse_reference_sigma,
+)
 from smfeval.errors import OptionError
 from smfeval.options import Options
 
@@ -56,3 +61,49 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(said, sentence):
 def test_a_reference_is_not_exact_and_uncertain_at_once(name):
     with pytest.raises(OptionError, match=f"{name} and ref_exact contradict each other"):
         Options(reference_covariance=False, **{name: "1cm"})
+
+
+@pytest.mark.parametrize(
+    ("said", "limits", "shown"),
+    [
+        ("1m", {"horizontal": 1.0}, "1 m horizontal"),
+        (2, {"horizontal": 2.0}, "2 m horizontal"),
+        ("1m,0.5m vertical,2deg", {"horizontal": 1.0, "vertical": 0.5, "attitude": np.radians(2)},
+         "1 m horizontal, 50 cm vertical and 2 deg attitude"),
+        ("0.3m lateral, 1.5 m along-track", {"cross": 0.3, "along": 1.5},
+         "1.5 m along and 30 cm cross"),
+        (AlertLimits(vertical=5.0), {"vertical": 5.0}, "5 m vertical"),
+    ],
+)  # fmt: skip
+def test_a_length_without_a_word_is_a_horizontal_limit_and_an_angle_one_of_the_attitude(
+    said, limits, shown
+):
+    found = parse_alert_limits(said)
+    assert found.given == pytest.approx(limits)
+    assert str(found) == shown
+    assert Options(alert_limit=said).alert_limit == found
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("far", "'far' is no alert limit; write 1m or 1m,0.5m vertical,2deg"),
+        ("-1m", "'-1m' is no alert limit; write 1m or 1m,0.5m vertical,2deg"),
+        ("1m,", "'1m,' is no alert limit; write 1m or 1m,0.5m vertical,2deg"),
+        ("0m", "an alert limit is positive, not 0 (horizontal)"),
+        ("1m,2m", "'1m,2m' has two limits of the horizontal error"),
+        ("1m verical", "'1m verical': 'verical' is no error; 'vertical' may be meant"),
+        ("1deg vertical", "'1deg vertical': vertical and deg do not go together"),
+        ("1m attitude", "'1m attitude': attitude and m do not go together"),
+        ("1m up down", "'1m up down': '1m up down' is no alert limit; write 0.5m vertical"),
+    ],
+)  # fmt: skip
+def test_what_is_no_alert_limit_is_refused_with_what_would_be_one(said, sentence):
+    with pytest.raises(OptionError) as refusal:
+        parse_alert_limits(said)
+    assert str(refusal.value) == sentence
+
+
+def test_a_risk_without_an_alert_limit_is_refused():
+    with pytest.raises(OptionError, match="risk means nothing without alert_limit"):
+        Options(risk=1e-3)

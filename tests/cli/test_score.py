@@ -77,6 +77,7 @@ def test_json_is_strict_and_follows_its_schema(walked, capsys):
         "axes",
         "scores",
         "calibration",
+        "integrity",
         "rotation",
         "pose",
         "relative_motion",

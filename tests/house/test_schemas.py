@@ -14,7 +14,7 @@ import pytest
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
 from smfeval.summarise.numbers import NUMBERS
-from support.evaluations import evaluated
+from support.evaluations import FAST, evaluated
 from support.known_errors import belief, normal
 from support.study_results import study
 from support.sweep_points import line
@@ -32,7 +32,7 @@ OPEN = {  # their keys are names: of axes, numbers, options ...
 
 
 def scored():
-    return evaluated(np.random.default_rng(1))
+    return evaluated(np.random.default_rng(1), options=replace(FAST, alert_limit="2cm,2deg"))
 
 
 def paired():

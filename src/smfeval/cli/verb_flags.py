@@ -23,7 +23,7 @@ from smfeval.cli.flags import (
 from smfeval.cli.saves import FOLDER, save_flags
 from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
-from smfeval.options import PAIRING, REFERENCE, SCORING, Options
+from smfeval.options import INTEGRITY, PAIRING, REFERENCE, SCORING, Options
 from smfeval.schema import CONVENTION_NAMES, ORDERS, POSITION_AXES, TIME, options_at
 
 MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
@@ -64,6 +64,8 @@ FLAGS: dict[str, VerbFlags] = {
         switch("--common", "score several estimates on the scans common to all"),
         SCORING,
         *_score_options(SCORING),
+        INTEGRITY,
+        *_score_options(INTEGRITY),
         REFERENCE,
         *_score_options(REFERENCE),
         "correction",

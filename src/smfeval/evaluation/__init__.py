@@ -49,6 +49,8 @@ __all__ = [
     "nearest_pairs",
 ]
 
+NO_LEVEL = "no protection level: the estimate reports no uncertainty of what has an alert limit"
+
 First = TypeVar("First")
 Second = TypeVar("Second")
 
@@ -82,9 +84,11 @@ def evaluate(
     doubts = doubts_beside(estimate, reference, tracks.matched)
 
     def conclude(scored: SpaceScores) -> SpaceScores:
-        return judge_space(summarise(scored, options, motion), judged, doubts)
+        return judge_space(summarise(scored, options, motion, rotation), judged, doubts)
 
     position = conclude(position)
+    if options.alert_limit is not None and position.integrity is None:
+        unscored = (*unscored, NO_LEVEL)
     return Evaluation(
         estimate,
         reference,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from smfeval.associate.clock import TimeOffset
     from smfeval.evaluation.judging import JudgedTracks
     from smfeval.results import Frame
+    from smfeval.summarise.integrity import Integrity
     from smfeval.why.reasons import Reasons
 
 SCHEMA = "smfeval.score/1"
@@ -70,6 +71,7 @@ class SpaceScores(ScoredScans):
     numbers: dict[str, Number] = field(default_factory=dict)
     crps_by_axis: dict[str, Number] = field(default_factory=dict)
     k_over_path: tuple[PathK, ...] = ()
+    integrity: "Integrity | None" = None  # of positions, where an alert limit is given
     verdict: Verdict | None = None  # None until it is judged
 
     @property
@@ -184,6 +186,11 @@ class Evaluation(Result):
         """k of the position over the first eighth, quarter and half of the path, and all of it."""
         return self.position.k_over_path
 
+    @property
+    def integrity(self) -> "Integrity | None":
+        """Protection levels and the Stanford diagram; None where no alert limit is given."""
+        return self.position.integrity
+
     def coverage_from(self) -> str:
         """What the coverage was read from."""
         if isinstance(self.estimate, ParticleTrack):
@@ -264,6 +271,7 @@ class Evaluation(Result):
             "axes": self.options.axes,
             "scores": self._scores(),
             "calibration": self._calibration(),
+            "integrity": None if self.integrity is None else self.integrity.to_dict(),
             "rotation": _space(self.rotation),
             "pose": _space(self.pose),
             "relative_motion": [] if motion is None else motion.row_dicts(),

@@ -154,9 +154,15 @@ def _score(residuals: Residuals, options: Options) -> dict[str, Floats]:
 
 
 def summarise(
-    scored: SpaceScores, options: Options, motion: RelativeMotion | None = None
+    scored: SpaceScores,
+    options: Options,
+    motion: RelativeMotion | None = None,
+    rotation: SpaceScores | None = None,
 ) -> SpaceScores:
-    """The track in numbers, those that were asked for; of positions with relative motion."""
+    """The track in numbers, those that were asked for; of positions with relative motion.
+
+    `rotation` is what an alert limit of the attitude is held against.
+    """
     sample = Sample(
         scored.series,
         scored.residuals,
@@ -167,6 +173,12 @@ def summarise(
         scored.reference,
         None if motion is None else motion.sample,
     )
+    if options.alert_limit is not None and scored.space.name == "position":
+        from smfeval.summarise.integrity import measure_integrity  # noqa: PLC0415  if asked for
+
+        attitude = None if rotation is None else (rotation.estimate.stamp, rotation.residuals)
+        found = measure_integrity(sample, options.alert_limit, options.risk, attitude)
+        sample, scored = replace(sample, integrity=found), replace(scored, integrity=found)
     scored = replace(scored, numbers=numbers_of(sample, options.numbers))
     if options.numbers is not None or scored.space.name != "position":
         return scored

@@ -57,10 +57,19 @@ def all_sections(evaluation: Evaluation) -> list[ReportSection]:
     notes += labelled("doubt", map(doubt_text, evaluation.doubts))
     return [
         first,
+        *_integrity(evaluation),
         *number_sections(evaluation),
         ReportSection("setup", rows=tuple(setup_rows(evaluation))),
         *([ReportSection("notes", rows=tuple(notes))] if notes else []),
     ]
+
+
+def _integrity(evaluation: Evaluation) -> list[ReportSection]:
+    if evaluation.integrity is None:
+        return []
+    from smfeval.show.integrity import integrity_sections  # noqa: PLC0415  only where asked for
+
+    return integrity_sections(evaluation.integrity)
 
 
 def number_sections(evaluation: Evaluation) -> list[ReportSection]:
@@ -111,7 +120,8 @@ def _numbers(evaluation: Evaluation) -> Table:
     lines: dict[str, dict[str, NumberRow]] = {}
     for name, scored in spaces.items():
         for row in rows_of(scored.space.name):
-            if row.space == name and evaluation.get(row.name) is not None:
+            there = row.space == name and row.group != "integrity"
+            if there and evaluation.get(row.name) is not None:
                 title, space = row.plain_title, name
                 if row.name == "rotation":
                     title, space = "mean angle", "rotation" if "rotation" in spaces else name

@@ -54,7 +54,7 @@ COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
 SHOWN_NUMBERS = (  # of the short report
     *("mae", "rmse", "energy", "log", "log_consistency", "log_sharpness"),
     *("best_scale", "factor_per_axis", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
-    ENDING_SIGMA,
+    *("availability", "mi", "hmi", ENDING_SIGMA),
 )
 SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
 PAGE = "--save page.html"
@@ -137,6 +137,10 @@ def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
     if evaluation.relative:
         texts = ", ".join(map(_relative_text, evaluation.relative))
         rows.append(Row("relative", f"RMSE {texts}"))
+    if evaluation.integrity is not None:
+        from smfeval.show.integrity import integrity_rows  # noqa: PLC0415  only where asked for
+
+        rows += integrity_rows(evaluation.integrity, WIDTH)
     rows += [Row("setup", _setup_text(evaluation)), *doubt_rows(evaluation)]
     return [*rows, Row("next", " | ".join(next_steps(evaluation, why=why)))]
 

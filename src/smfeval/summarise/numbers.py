@@ -56,7 +56,7 @@ class NumberRow:
     unit
         Unit of the value; "1" for none.
     group
-        Whether it scores the belief or tells how errors and covariances match.
+        Whether it scores the belief, tells how errors and covariances match, or of alert limits.
     compute
         Value and interval from a sample; None where it does not exist.
     label
@@ -92,7 +92,7 @@ class NumberRow:
     name: str
     title: str
     unit: str
-    group: Literal["scores", "calibration"]
+    group: Literal["scores", "calibration", "integrity"]
     compute: Compute
     label: str | None = None
     honest: Callable[[int], float] | None = None
@@ -507,6 +507,29 @@ _CORRELATION = (
     ),
 )
 
+
+def _integrity_row(
+    name: str, title: str, compare: str, better: Literal["lower"] | None
+) -> NumberRow:
+    """A share of scans under the alert limits; there is none where no limit is given."""
+    return NumberRow(
+        name,
+        title,
+        "1",
+        "integrity",
+        lambda sample: None if sample.integrity is None else sample.integrity.shares[name],
+        compare=compare,
+        better=better,
+        metric=True,
+    )
+
+
+_INTEGRITY = (
+    _integrity_row("availability", "available", "of scans: protection levels within limits", None),
+    _integrity_row("mi", "MI", "of scans: error beyond its protection level", "lower"),
+    _integrity_row("hmi", "HMI", "of scans: error beyond its alert limit, unnoticed", "lower"),
+)
+
 NUMBERS: dict[str, NumberRow] = {
     row.name: row
     for row in (
@@ -519,5 +542,6 @@ NUMBERS: dict[str, NumberRow] = {
         *(space_row(row, "rotation") for row in _CALIBRATION),
         *(space_row(row, "pose") for row in _CALIBRATION),
         *_CORRELATION,
+        *_INTEGRITY,
     )
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from smfeval.summarise.interval import StatisticName, plain_statistic
 from smfeval.summarise.number import SHORT, Intervals, Number
 from smfeval.summarise.windows import SPACE, WindowSample, path_length
 from smfeval.track import AnyTrack, Track
+
+if TYPE_CHECKING:
+    from smfeval.summarise.integrity import Integrity
 
 K_AT_95 = "k_at_95"  # k with the interval that the verdict rests on, whatever level is shown
 VERDICT_LEVEL = 0.95
@@ -59,6 +62,7 @@ class Sample:
     estimate: AnyTrack | None = None
     reference: Track | None = None
     relative: WindowSample | None = None
+    integrity: "Integrity | None" = None  # None where no alert limit is given
 
     @cached_property
     def relative_nees(self) -> Floats:

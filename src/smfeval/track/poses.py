@@ -9,6 +9,7 @@ from smfeval.errors import TrackError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import is_symmetric, symmetrise
+from smfeval.schema import PROTECTED
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.cross import CrossCovariance, lost_pairs, valid_cross
 from smfeval.track.row_checks import (
@@ -28,10 +29,15 @@ PAIRS = Intake(where="pair {}".format)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Track(Beliefs):
-    """Poses over time, without uncertainty."""
+    """Poses over time, without uncertainty.
+
+    `protection` are protection levels that the estimator gives itself, a column for each of
+    `schema.PROTECTED` in metres and radians, NaN where it gives none. (n, 5).
+    """
 
     position: Floats
     rotation: Floats
+    protection: Floats | None = field(default=None, kw_only=True)
     intake: InitVar[Intake] = field(default=Intake(), kw_only=True)
 
     def __post_init__(self, intake: Intake) -> None:
@@ -60,7 +66,8 @@ class Track(Beliefs):
         """Follow the rows that were kept of those given, in their new order."""
 
     def _rows(self) -> dict[str, Any]:
-        return {"stamp": self.stamp, "position": self.position, "rotation": self.rotation}
+        rows = {"stamp": self.stamp, "position": self.position, "rotation": self.rotation}
+        return rows if self.protection is None else rows | {"protection": self.protection}
 
     def _select(self, scans: Ints) -> Rows:
         return {name: array[scans] for name, array in self._rows().items()}
@@ -68,11 +75,18 @@ class Track(Beliefs):
     def _check_shapes(self) -> Rows:
         """Return the arrays as given, in the right type and shape, or raise."""
         stamp = as_stamps(self.stamp)
-        return {
+        rows: Rows = {
             "stamp": stamp,
             "position": as_floats(self.position, (len(stamp), 3), "position"),
             "rotation": as_floats(self.rotation, (len(stamp), 4), "rotation"),
         }
+        if self.protection is None:
+            return rows
+        shape = (len(stamp), len(PROTECTED))
+        rows["protection"] = as_floats(self.protection, shape, "protection")
+        if (rows["protection"] < 0).any():
+            raise TrackError("a protection level is negative; NaN says that there is none")
+        return rows
 
     def _faults(self, rows: Rows) -> list[Fault]:
         return pose_faults(rows["position"], rows["rotation"], within=NEAR_UNIT)

@@ -27,7 +27,7 @@ OPTIONS = (
         "ref_shared",
         "singular",
     ),
-    "intervals",
+    *("intervals", "alert_limit", "risk"),
 )
 
 Keys = dict[tuple[str, str], list[str]]  # (estimator or pair, track) -> tasks that were scored

@@ -1,0 +1,103 @@
+"""Availability and misleading information under alert limits: lines of a report, and tables."""
+
+from math import degrees
+from textwrap import wrap
+
+import numpy as np
+
+from smfeval import words
+from smfeval.maths.arrays import median_of
+from smfeval.score.integrity import ProtectedError, StanfordRegions
+from smfeval.show.report import Cell, Cells, ReportSection, Row, Table, labelled, number_cell
+from smfeval.summarise.integrity import Integrity
+
+TITLE, LEVELS = "integrity", "protection levels"
+SHARES = {"availability": "available", "mi": "MI", "hmi": "HMI"}
+MEANING = {
+    "availability": "protection level within the alert limit",
+    "mi": "available, error beyond the protection level, within the alert limit",
+    "hmi": "available, error beyond the alert limit",
+}
+COUNTED = {"mi": "misleading", "hmi": "hazardously_misleading"}
+
+
+def integrity_rows(found: Integrity, width: int) -> list[Row]:
+    """What a user gets in one sentence, how long it lasts, and what would have prevented it."""
+    texts = [*wrap(found.sentence, width), _share_text(found, "hmi"), _share_text(found, "mi")]
+    return labelled(TITLE, [*texts, *_factor_texts(found)])
+
+
+def _share_text(found: Integrity, name: str) -> str:
+    """'HMI in 372 of 1,196 scans (31.1 % [20.3, 44.5]), longest 12.1 s (30 m)'."""
+    count = words.count_of(found.counts[COUNTED[name]], found.counts["scans"], "scan")
+    text = f"{SHARES[name]} in {count} ({found.shares[name].text('%')})"
+    return f"{text}, {_longest_text(found)}" if name == "hmi" and found.longest else text
+
+
+def _longest_text(found: Integrity) -> str:
+    assert found.longest is not None
+    metres = words.length(found.longest.metres)
+    return f"longest {words.duration(found.longest.seconds)} ({metres})"
+
+
+def _factor_texts(found: Integrity) -> list[str]:
+    """The factor on sigma that would have kept HMI at the risk; none where it was."""
+    if found.factor == 1:
+        return []
+    factor = f"sigma {words.number(found.factor)} times as large"
+    then = f"available in {words.share(found.availability_then)} of scans"
+    return [f"{factor} would keep HMI at {words.exact(found.risk)}; it would be {then}"]
+
+
+def integrity_sections(found: Integrity) -> list[ReportSection]:
+    """All numbers: the regions of the Stanford diagram, then each protection level."""
+    level = f"{words.exact(found.risk)} per scan and limit"
+    rows = [Row("risk", level), *labelled("sigma", _factor_texts(found))]
+    rows += [Row("HMI", _longest_text(found))] if found.longest else []
+    rows += labelled("note", found.notes)
+    headings = ("error", "limit", "level (median)", "largest error", "error/level")
+    table = Table(
+        (*headings, "available", "MI", "HMI"), tuple(map(_level_cells, found.regions.components))
+    )
+    regions = ReportSection(TITLE, (found.sentence,), _regions_table(found), tuple(rows))
+    return [regions, ReportSection(LEVELS, table=table)]
+
+
+def _regions_table(found: Integrity) -> Table:
+    """Counts and shares, with the interval of dependent scans and the binomial one."""
+
+    def cells(name: str) -> Cells:
+        number, ends = found.shares[name], found.binomial[name]
+        count = round(number.value * found.counts["scans"])
+        binomial = f"[{', '.join(words.number(100 * end) for end in ends)}]"
+        return (
+            Cell(SHARES[name]),
+            Cell(words.count(count), count),
+            number_cell(number, "%"),
+            Cell(binomial),
+            Cell(MEANING[name]),
+        )
+
+    headings = ("", "scans", "share [CI]", "[CI if independent]", "meaning")
+    return Table(headings, tuple(map(cells, SHARES)))
+
+
+def _level_cells(component: ProtectedError) -> Cells:
+    """One component alone."""
+    angle = component.name == "attitude"
+
+    def size(value: float) -> Cell:
+        return Cell(words.angle(degrees(value)) if angle else words.length(value), value)
+
+    alone = StanfordRegions([component])
+    counts = (alone.available, alone.misleading, alone.hazardous)
+    own = " (its own)" if component.own else ""
+    level = size(float(median_of(component.level)))
+    return (
+        Cell(component.name),
+        size(component.limit),
+        Cell(f"{level}{own}", level.sort),
+        size(float(component.error.max())),
+        Cell(words.number(float(alone.ratio.max()))),
+        *(Cell(words.count(int(np.sum(each)))) for each in counts),
+    )
