@@ -16,8 +16,17 @@ import numpy as np
 import pytest
 from jsonschema import validate
 
-from smfeval import GaussianTrack, Innovations, SquareWriter, read, write, write_innovations
+from smfeval import (
+    GaussianTrack,
+    Innovations,
+    ParticleTrack,
+    SquareWriter,
+    read,
+    write,
+    write_innovations,
+)
 from smfeval.cli.main import main
+from smfeval.maths import se3
 from support.beliefs import gaussian
 from support.kalman import random_walk_filter
 
@@ -40,7 +49,7 @@ def made(tmp_path_factory):
     write(truth, folder / "truth.tum", lossy=True)
     write(shaken(truth, rng), folder / "honest.square")
     for name in ("bold.square", "other.square"):
-        write(shaken(truth, rng, claimed=1 / 16, from_scan=300), folder / name)
+        write(shaken(truth, rng, claimed=1 / 400, from_scan=300), folder / name)
     return folder
 
 
@@ -274,3 +283,202 @@ def test_a_file_that_was_begun_anew_is_refused(here, capsys):
     assert "shorter than what was read" in capsys.readouterr().err
     assert main([*command, "--axes", "xy"]) == 2
     assert "other files or options" in capsys.readouterr().err
+
+
+def with_stamps(name: str, change: dict[int, str]) -> str:
+    """A copy of a TUM or SQUARE file whose rows of these numbers have other stamps."""
+    rows = Path(name).read_text().splitlines()
+    first = next(at for at, row in enumerate(rows) if not row.startswith("#"))
+    for row, stamp in change.items():
+        rows[first + row] = " ".join([stamp, *rows[first + row].split()[1:]])
+    Path(f"changed-{name}").write_text("\n".join(rows) + "\n")
+    return f"changed-{name}"
+
+
+@pytest.mark.parametrize("rows", [[0], [50], [50, 51, 52], [SCANS - 1], [3, 200, 400]])
+def test_stamps_from_the_future_are_named_and_left_out(rows, here, capsys):
+    changed = with_stamps("bold.square", {row: f"{9e9 + row:.9f}" for row in rows})
+    command = ["--ref", "truth.tum", "--once", "--json", "--gauge", "none"]
+    assert main(["watch", "bold.square", *command]) == 1
+    (alone,) = events(capsys)
+    assert main(["watch", changed, *command]) == 1
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    named = [row for row in rows if row < SCANS - 1]  # nothing follows the last
+    assert found["future_stamps"] == len(named)
+    assert abs(found["stamp_ns"] - alone["stamp_ns"]) < 1e9
+    assert err.count("ahead of rows that follow; the row is left out") == len(named)
+
+
+def test_one_stamp_from_the_future_in_the_reference_does_not_blind_the_watch(here, capsys):
+    changed = with_stamps("truth.tum", {50: "9000000000.0"})
+    assert main(["watch", "honest.square", "--ref", changed, "--once", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["scans"] >= SCANS - 2
+    assert f"{changed}:{51}: its stamp is" in err
+
+
+def test_a_pause_is_no_stamp_from_the_future(here, capsys):
+    rows = [row.split() for row in Path("honest.square").read_text().splitlines()]
+    for row in rows[-300:]:
+        row[0] = f"{float(row[0]) + 3600:.9f}"
+    Path("pause.square").write_text("\n".join(map(" ".join, rows)) + "\n")
+    assert main(["watch", "pause.square", "--ref", "truth.tum", "--once", "--json"]) == 0
+    (end,) = events(capsys)
+    assert (end["scans"], end["unmatched"], end["future_stamps"]) == (300, 300, 0)
+
+
+def test_a_clock_that_is_set_back_ends_the_watch(here, capsys):
+    stamp = read("honest.square").stamp
+    late = {row: f"{stamp[row] / 1e9 - 3600:.9f}" for row in range(300, SCANS)}
+    changed = with_stamps("honest.square", late)
+    assert main(["watch", changed, "--ref", "truth.tum", "--once"]) == 2
+    assert "the stamps went back by more than 10 s and stay there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", [["--once", "--state", "s.json"], ["--idle", "0s"], ["--once"]])
+def test_a_watch_that_compared_nothing_never_passes(end, here, capsys):
+    rows = Path("truth.tum").read_text().splitlines()
+    late = [f"{float(row.split()[0]) + 1e6:.9f} {row.split(maxsplit=1)[1]}" for row in rows[1:]]
+    Path("late.tum").write_text("\n".join(late) + "\n")
+    assert main(["watch", "honest.square", "--ref", "late.tum", *end]) == 2
+    assert "nothing was watched" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["honest.square", "honest.jsonl", "truth.tum"])
+def test_rows_with_nan_are_dropped_where_that_is_asked_for(name, here, capsys):
+    track = read("honest.square")
+    with Path("honest.jsonl").open("w") as stream:
+        for scan in range(SCANS):
+            row = {"stamp_ns": int(track.stamp[scan]), "position": track.position[scan].tolist(),
+                   "orientation": track.rotation[scan].tolist(),
+                   "covariance": track.covariance[scan].tolist()}  # fmt: skip
+            stream.write(json.dumps(row) + "\n")
+    rows = Path(name).read_text().splitlines()
+    for row, number in ((-10, "nan"), (-20, "-inf" if name != "honest.jsonl" else "-Infinity")):
+        cells = rows[row].split(" ")
+        at = 3 if name == "honest.jsonl" else 2
+        cells[at] = number.replace("nan", "NaN") + ("," if name == "honest.jsonl" else "")
+        rows[row] = " ".join(cells)
+    Path(f"bad-{name}").write_text("\n".join(rows) + "\n")
+    names = ["honest.square", "--ref", f"bad-{name}"] if name == "truth.tum" else [
+        f"bad-{name}", "--ref", "truth.tum"]  # fmt: skip
+    assert main(["watch", *names, "--once"]) == 2
+    assert f"bad-{name}:" in capsys.readouterr().err
+    assert main(["watch", *names, "--once", "--bad-rows", "drop", "--json"]) == 0
+    (end,) = events(capsys)
+    assert end["dropped"] == 2
+    assert end["scans"] >= SCANS - 2
+
+
+def edits(state, path=()):
+    """Every value of a state, and how it may be edited."""
+    if isinstance(state, dict | list):
+        for key in state if isinstance(state, dict) else range(len(state)):
+            yield from edits(state[key], (*path, key))
+    for value in (None, "x", -1, 1e300, [], {}, True):
+        if value != state or type(value) is not type(state):
+            yield path, value
+
+
+def test_an_edited_state_is_refused_by_name(here, capsys):
+    command = ["watch", "honest.square", "--ref", "truth.tum", "--once", "--state", "s.json"]
+    Path("truth.tum").write_bytes(Path("truth.tum").read_bytes()[:20_000])
+    assert main(command) == 0
+    whole = json.loads(Path("s.json").read_text())
+    every = [each for each in edits(whole) if each[0]]
+    rng = np.random.default_rng(3)
+    for path, value in (every[at] for at in rng.permutation(len(every))[:60]):
+        edited = json.loads(json.dumps(whole))
+        inside = edited
+        for key in path[:-1]:
+            inside = inside[key]
+        inside[path[-1]] = value
+        Path("s.json").write_text(json.dumps(edited))
+        assert main(command) == 2, (path, value)
+        assert capsys.readouterr().err.startswith("smfeval: s.json: "), (path, value)
+    for text in ("[]", "3", '"x"', "{}", "", "null", json.dumps(whole)[:-40]):
+        Path("s.json").write_text(text)
+        assert main(command) == 2
+        assert capsys.readouterr().err.startswith("smfeval: s.json: "), text
+
+
+def particle_files(track, rng, count=60) -> GaussianTrack:
+    """The particles of a belief in three files; returns their moments."""
+    scans = len(track)
+    root = np.linalg.cholesky(track.covariance + 1e-18 * np.eye(6))
+    draw = (root[:, None] @ rng.standard_normal((scans, count, 6, 1)))[..., 0].reshape(-1, 6)
+    mean = [np.repeat(each, count, axis=0) for each in (track.position, track.rotation)]
+    position, rotation = se3.compose(mean, se3.exp(draw))
+    cloud = ParticleTrack(track.stamp, np.arange(scans + 1) * count, position, rotation,
+                          rng.uniform(0.5, 1.5, len(draw)))  # fmt: skip
+    write(cloud, "cloud.square")
+    with Path("cloud.jsonl").open("w") as lines, Path("cloud.csv").open("w") as cells:
+        for scan, stamp in enumerate(track.stamp.tolist()):
+            rows = slice(scan * count, (scan + 1) * count)
+            pose = np.concatenate([position[rows], rotation[rows]], axis=1)
+            weight = cloud.weight[rows]
+            said = {"stamp_ns": stamp, "particles": pose.tolist(), "weights": weight.tolist()}
+            lines.write(json.dumps(said) + "\n")
+            table = np.concatenate([pose, weight[:, None]], axis=1).ravel().tolist()
+            row = [stamp // 10**9, stamp % 10**9, "map", *table]
+            cells.write(",".join(map(str, row)) + "\n")
+    return cloud.moments
+
+
+@pytest.mark.parametrize("name", ["cloud.square", "cloud.jsonl", "cloud.csv"])
+def test_particles_are_watched_by_their_moments(name, here, capsys, rng):
+    moments = particle_files(read("honest.square")[:80], rng)
+    write(moments, "moments.square")
+    found = []
+    for each in ("moments.square", name):
+        assert main(["watch", each, "--ref", "truth.tum", "--once", "--json"]) == 0
+        found += events(capsys)
+    assert [each["scans"] for each in found] == [80, 80]
+    assert found[1]["evidence"] == pytest.approx(found[0]["evidence"], rel=1e-5)
+    cut = Path(name).read_bytes()
+    Path(name).write_bytes(cut[: cut.rfind(b"\n", 0, len(cut) // 2) + 1])
+    command = ["watch", name, "--ref", "truth.tum", "--once", "--json", "--state", "s.json"]
+    assert main(command) == 0
+    Path(name).write_bytes(cut)
+    assert main(command) == 0
+    assert events(capsys)[-1]["evidence"] == pytest.approx(found[0]["evidence"], rel=0.1)
+
+
+def amcl(track, lost_from=None) -> None:
+    """What AMCL publishes of a drive on a plane, as ros2 topic echo --csv /amcl_pose prints it."""
+    sigma = np.array([0.05, 0.05, 0.0, 0.0, 0.0, 0.01])
+    covariance = np.diag(sigma**2)
+    with Path("amcl.csv").open("w") as stream:
+        for scan, stamp in enumerate(track.stamp.tolist()):
+            away = 2.0 if lost_from is not None and scan >= lost_from else 0.0
+            position = track.position[scan] + [away, 0, 0]
+            numbers = [*position, *track.rotation[scan], *covariance.ravel()]
+            row = [stamp // 10**9, stamp % 10**9, "map", *map(float, numbers)]
+            stream.write(",".join(map(str, row)) + "\n")
+
+
+@pytest.mark.parametrize("lost_from", [None, 200])
+def test_a_robot_that_amcl_has_lost_raises_the_alarm(lost_from, here, capsys):
+    amcl(read("honest.square"), lost_from)
+    code = main(["watch", "amcl.csv", "--ref", "truth.tum", "--once", "--json", "--align", "none"])
+    (found,) = events(capsys)
+    assert code == (lost_from is not None)
+    assert found["axes"] == "xy"  # z has no covariance
+    if lost_from:
+        assert 200 < found["scans"] < 215
+        assert "times the reported sigma (5 cm per axis)" in found["sentence"]
+
+
+@pytest.mark.parametrize("tails", ["long", "gaussian"])
+def test_long_tails_of_the_right_size_raise_no_alarm(tails, here, capsys):
+    rng = np.random.default_rng(8)
+    truth = read("truth.tum")
+    draw = 0.05 * rng.standard_normal((SCANS, 3)) * np.sqrt(3 / rng.chisquare(5, (SCANS, 1)))
+    covariance = np.tile(np.diag([0.05**2] * 3 + [1e-6] * 3), (SCANS, 1, 1))
+    tailed = GaussianTrack(truth.stamp, truth.position + draw, truth.rotation, covariance)
+    write(tailed, "tailed.square")
+    command = ["watch", "tailed.square", "--ref", "truth.tum", "--once", "--align", "none"]
+    assert main([*command, "--tails", tails]) == (tails == "gaussian")
+    if tails == "long":
+        assert "is overconfident if errors are Gaussian" in capsys.readouterr().out

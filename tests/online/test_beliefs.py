@@ -42,7 +42,7 @@ def test_alignment_at_the_start_raises_no_alarm(start_only):
         rng = np.random.default_rng([1, run])
         first = estimate(rng, 150, start_only=start_only)
         second = estimate(rng, 150, start_only=start_only, world=WORLD)
-        watch, _, _ = BeliefWatch(EProcess(0.05), EProcess(0.05)).advance(first, second)
+        watch, _, _ = BeliefWatch(EProcess(0.05, "gaussian"), EProcess(0.05)).advance(first, second)
         raised += watch.process.alarm is not None
         swing.append(watch.last_error_m)
         assert watch.matched + watch.singular >= 1
@@ -65,7 +65,7 @@ def test_without_the_lever_arm_it_would(rng):
 
 @pytest.mark.parametrize("gauge", ["none", "first-pose"])
 def test_two_beliefs_that_are_too_tight_raise_the_alarm(gauge, rng):
-    pair = [estimate(rng, 400, claimed=1 / 9) for _ in range(2)]
+    pair = [estimate(rng, 400, claimed=1 / 100) for _ in range(2)]
     watch, _, _ = BeliefWatch(gauge=gauge).advance(*pair)
     assert watch.process.alarm is not None
     assert watch.matched == watch.process.alarm
@@ -97,7 +97,7 @@ def test_a_reference_between_stamps_is_interpolated_and_never_convicts(rng):
 
 @pytest.mark.parametrize("step", [1, 3, 50])
 def test_how_scans_arrive_does_not_matter(step, rng):
-    first = estimate(rng, 120, claimed=0.03)
+    first = estimate(rng, 120, claimed=0.005)
     stamp, position, rotation = circle(300, dt_s=0.05, begin_s=-0.07)
     second = Track(stamp, position, rotation)
     whole, _, _ = BeliefWatch().advance(first, second)

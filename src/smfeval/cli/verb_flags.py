@@ -24,7 +24,7 @@ from smfeval.cli.saves import FOLDER, save_flags
 from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
 from smfeval.options import INTEGRITY, PAIRING, REFERENCE, SCORING, Options
-from smfeval.schema import CONVENTION_NAMES, ORDERS, POSITION_AXES, TIME, options_at
+from smfeval.schema import CONVENTION_NAMES, ORDERS, TIME, options_at
 
 MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
 ROTATION_MODEL = "blocks"  # beside whichever of them
@@ -33,7 +33,7 @@ SWEEP_LABELS = (
     *("unmoved", "better", "more accurate", "between"),
     *("not more accurate", "worse", "undecided"),
 )
-TAILS = ("gaussian", "long")  # `online.eprocess`
+TAILS = ("long", "gaussian")  # `online.eprocess`
 DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
 STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
 RECIPE_NAMES = ("paper",)  # `studies.plan`
@@ -268,7 +268,8 @@ FLAGS: dict[str, VerbFlags] = {
         flag(
             "tracks",
             "STREAM",
-            "one or two growing files, or -: SQUARE, TUM, JSON lines, ros2 topic echo --csv",
+            "one or two growing files, or -: SQUARE, TUM, JSON lines, ros2 topic echo --csv; "
+            "particles, too",
             nargs="*",
         ),
         flag("--ref", "REF", "a reference; its covariance is granted if it has one"),
@@ -277,16 +278,16 @@ FLAGS: dict[str, VerbFlags] = {
         flag(
             "--false-alarms",
             "SHARE",
-            "chance of a false alarm, however long it runs (default: 0.01)",
+            "chance of a false alarm in 10,000 scans; of --nis, ever (default: 0.01)",
             type=float,
         ),
         choice(
             "--tails",
             TAILS,
-            "long: trust covariances, not Gaussians; far weaker",
-            default="gaussian",
+            "of errors; gaussian finds smaller mistakes, and takes outliers for them",
+            default="long",
         ),
-        flag("--axes", None, "axes to compare (default: xyz)", default=POSITION_AXES),
+        flag("--axes", "AXES", "axes to compare, such as xy (default: those with a covariance)"),
         flag(
             "--align --gauge",
             None,
@@ -302,7 +303,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--every", "TIME", "a line this often (default: 1s)", default="1s"),
         *save_flags("page"),
         *OUTPUT,
-        shown="ref nis gate false-alarms axes align convention "
+        shown="ref nis false-alarms tails align convention "
         "state once idle every save json quiet verbose",
     ),
     "check": verb_flags(

@@ -7,8 +7,10 @@ Of standard input, lines that were read after the state was last saved are lost.
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
@@ -29,13 +31,21 @@ from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
 from smfeval.maths.arrays import Ints
 from smfeval.online.beliefs import BeliefWatch, start_from_dict
 from smfeval.online.eprocess import FALSE_ALARMS, EDetector, EProcess, sensor_share
-from smfeval.schema import seconds
+from smfeval.schema import POSITION_AXES, seconds
 from smfeval.show import watch
 from smfeval.track import GaussianTrack, Track
+from smfeval.why.one_track import scorable_axes
 
-STATE = "smfeval.watch.state/1"
+STATE = "smfeval.watch.state/2"
 STATE_BYTES = 4_000_000
-OF_HEADER = ("kind", "gauge", "origin", "declared", "order")  # what a restart knows of a stream
+OF_HEADER = (
+    "kind",
+    "gauge",
+    "origin",
+    "declared",
+    "order",
+    "weighted",
+)  # what a restart knows of a stream
 MOST_WAITING = 50_000  # scans of one stream that wait for the other
 POLL_S = 0.05  # between looks at files that have not grown
 
@@ -50,9 +60,11 @@ def run(chosen: argparse.Namespace) -> int:
         check_outputs([chosen.state], inputs=streams, force=True)
         if load_state(watcher, chosen.state) and watcher.alarm:
             return _report("alarm", watcher, chosen)
+    before = watcher.status()["scans"]
     code = _follow(watcher, chosen)
     if chosen.state is not None:  # not after an error: what was not weighed is to be read again
         save_state(watcher, chosen.state)
+    _refuse_nothing(watcher, before)
     return code
 
 
@@ -62,6 +74,7 @@ def _follow(watcher: "Watcher", chosen: argparse.Namespace) -> int:
     reported = grown = monotonic()
     while True:
         new = watcher.step()
+        _name_left_out(watcher)
         now = monotonic()
         grown = now if new else grown
         if watcher.alarm:
@@ -76,19 +89,30 @@ def _follow(watcher: "Watcher", chosen: argparse.Namespace) -> int:
         if chosen.once or watcher.ended or now - grown >= idle:
             if chosen.state is None:  # else what waits is weighed after a restart
                 watcher.finish()
-                if chosen.once:
-                    _refuse_nothing(watcher)
+                _name_left_out(watcher)
             return _report("alarm" if watcher.alarm else "end", watcher, chosen)
         sleep(POLL_S)
 
 
-def _refuse_nothing(watcher: "Watcher") -> None:
-    """Raise where nothing was weighed: a gate that saw nothing must not pass."""
+def _name_left_out(watcher: "Watcher") -> None:
+    """Tell of rows that were left out for their stamps."""
+    for text in watcher.notices():
+        print(f"smfeval: {text}", file=sys.stderr)
+
+
+def _refuse_nothing(watcher: "Watcher", before: int) -> None:
+    """Raise where nothing was weighed: a watch that saw nothing must not pass."""
     status = watcher.status()
-    if not status["scans"]:
-        names = words.join(status["names"])
-        what = "there is no measurement" if watcher.mode == "nis" else "no two scans meet in time"
-        raise FormatError(f"{names}: {what}; nothing was watched")
+    if watcher.alarm or status["scans"] > before:
+        return
+    names = words.join(status["names"])
+    what = "no two scans meet in time"
+    if watcher.mode == "nis":
+        what = "there is no measurement"
+    elif status["singular"]:
+        what = f"the covariance is singular in {words.count(status['singular'], 'scan')}"
+    since = " since the state was saved" if before else ""
+    raise FormatError(f"{names}: {what}{since}; nothing was watched")
 
 
 def _time(flag: str, text: str | None) -> float:
@@ -138,8 +162,9 @@ def _watcher(chosen: argparse.Namespace) -> "Watcher":
     process = EProcess(false_alarms, chosen.tails)
     one, other = (Waiting(_stream(chosen, name)) for name in (first, second))
     mode = "pair" if chosen.ref is None else "reference"
-    known = BeliefWatch(process, process, axes=chosen.axes)
-    return BeliefWatcher(one, other, known, mode, chosen.gauge)
+    gaussian = EProcess(false_alarms, "gaussian")
+    known = BeliefWatch(process, process, gaussian, axes=chosen.axes or POSITION_AXES)
+    return BeliefWatcher(one, other, known, mode, chosen.gauge, chosen.axes)
 
 
 def _stream(chosen: argparse.Namespace, source: str) -> BeliefStream:
@@ -165,12 +190,12 @@ class Waiting:
     track: Track | None = None
     place: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
 
-    def read(self) -> bool:
+    def read(self, *, ended: bool = False) -> bool:
         """Append what is new; whether anything was."""
         if self.track is not None and len(self.track) > MOST_WAITING:
             return False
         at = self.stream.lines.offset
-        found = self.stream.read()
+        found = self.stream.read(ended=ended)
         if found is None:
             return self.stream.lines.offset > at
         track, place = found
@@ -188,15 +213,14 @@ class Waiting:
     def state(self) -> dict[str, Any]:
         """Where the first line begins that is still needed, and what the file is."""
         stream = self.stream
-        offset, line = stream.lines.offset, stream.lines.line
-        if len(self.place):
-            offset, line = map(int, self.place[0])
+        offset, line = map(int, self.place[0]) if len(self.place) else stream.place
         return {
             "name": stream.lines.name,
             "offset": offset,
             "line": line,
             "last_stamp": stream.last_stamp if stream.lines.is_standard_input else None,
             "dropped": stream.dropped,
+            "future": stream.future,
         } | {name: getattr(stream, name) for name in OF_HEADER}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -204,8 +228,9 @@ class Waiting:
         stream = self.stream
         if not stream.lines.is_standard_input:
             stream.lines.offset, stream.lines.line = state["offset"], state["line"]
-        for name in (*OF_HEADER, "dropped", "last_stamp"):
-            setattr(stream, name, state.get(name))
+        for name in (*OF_HEADER, "dropped", "future", "last_stamp"):
+            setattr(stream, name, state[name])
+        stream.resumed = stream.last_stamp
 
 
 def _joined(first: Track, second: Track) -> Track:
@@ -228,6 +253,7 @@ class BeliefWatcher:
     watch: BeliefWatch
     mode: str  # "pair" or "reference"
     gauge: str | None = None  # None: as the files declare
+    axes: str | None = None  # None: those that the covariances have
 
     def step(self) -> bool:
         """Read both, and compare the scans that both have reached."""
@@ -236,8 +262,18 @@ class BeliefWatcher:
         return any(new)
 
     def finish(self) -> None:
-        """Count as unmatched what the second stream will not reach."""
+        """Take rows that wait, and count as unmatched what the second stream will not reach."""
+        for each in (self.first, self.second):
+            each.read(ended=True)
         self._compare(ended=True)
+
+    def notices(self) -> list[str]:
+        """Rows that were left out since this was last asked for."""
+        streams = (self.first.stream, self.second.stream)
+        found = [text for stream in streams for text in stream.notices]
+        for stream in streams:
+            stream.notices.clear()
+        return found
 
     def _compare(self, *, ended: bool) -> None:
         first, second = self.first.track, self.second.track
@@ -251,16 +287,16 @@ class BeliefWatcher:
 
     def _check(self, first: Track, second: Track) -> None:
         """Decide the alignment once, and refuse streams without covariance."""
-        claims = [isinstance(each, GaussianTrack) for each in (first, second)]
-        lacking = [each for each, has in zip((first, second), claims, strict=True) if not has]
-        if lacking and (self.mode == "pair" or not claims[0]):
+        lacking = [each for each in (first, second) if not isinstance(each, GaussianTrack)]
+        if lacking and (self.mode == "pair" or lacking[0] is first):
             raise FormatError(f"{lacking[0].provenance.name}: no covariance is reported")
         if self.watch.matched or self.watch.start is not None:
             return
         silent = ("fixed", None) if self.mode == "reference" else ("fixed",)
         fixed = first.about.gauge == "fixed" and second.about.gauge in silent
         chosen: Any = self.gauge or ("none" if fixed else "first-pose")
-        self.watch = replace(self.watch, gauge=chosen)
+        axes = self.axes or _common_axes(first, second)
+        self.watch = replace(self.watch, gauge=chosen, axes=axes)
 
     @property
     def ended(self) -> bool:
@@ -279,17 +315,21 @@ class BeliefWatcher:
             "mode": self.mode,
             "names": [each.stream.lines.name for each in (self.first, self.second)],
             "gauge": watch.gauge,
+            "axes": watch.axes,
             "dimension": len(watch.axes),
             "scans": watch.process.scans,
             "stamp_ns": watch.last_stamp,
             "nees": watch.last_nees,
             "error_m": watch.last_error_m,
+            "sigma_m": watch.last_sigma_m,
             "evidence": watch.process.evidence,
             "evidence_whatever": watch.whatever.evidence,
+            "evidence_gaussian": watch.gaussian.evidence,
             "limit": watch.process.limit,
             "unmatched": watch.unmatched,
             "singular": watch.singular,
             "dropped": self.first.stream.dropped + self.second.stream.dropped,
+            "future_stamps": self.first.stream.future + self.second.stream.future,
         }
 
     def state(self) -> dict[str, Any]:
@@ -298,7 +338,11 @@ class BeliefWatcher:
         start = None if self.watch.start is None else self.watch.start.to_dict()
         return {
             "mode": self.mode,
-            "asked": {"gauge": self.gauge, "convention": self.first.stream.convention},
+            "asked": {
+                "gauge": self.gauge,
+                "axes": self.axes,
+                "convention": self.first.stream.convention,
+            },
             "streams": [self.first.state(), self.second.state()],
             "watch": watch | {"start": start},
         }
@@ -308,17 +352,24 @@ class BeliefWatcher:
         saved_watch = dict(state["watch"])
         start = saved_watch["start"]
         saved_watch["start"] = None if start is None else start_from_dict(start)
-        for name in ("process", "whatever"):
+        for name in ("process", "whatever", "gaussian"):
             saved_watch[name] = EProcess(**saved_watch[name])
         old = BeliefWatch(**saved_watch)
         same, other = (
-            (each.axes, each.process.false_alarms, each.process.tails) for each in (old, self.watch)
+            (each.process.false_alarms, each.process.tails) for each in (old, self.watch)
         )
         _refuse_other(same == other and state["asked"] == self.state()["asked"])
         self.watch = old
         for each, saved in zip((self.first, self.second), state["streams"], strict=True):
             _refuse_other(each.stream.lines.name == saved["name"])
             each.restore(saved)
+
+
+def _common_axes(first: Track, second: Track) -> str:
+    """Axes that the first covariance of both has; all, where they have none in common."""
+    scorable = (scorable_axes(each[:1]).axes for each in (first, second))
+    axes = set.intersection(*(set(each or POSITION_AXES) for each in scorable))
+    return "".join(axis for axis in POSITION_AXES if axis in axes) or POSITION_AXES
 
 
 @dataclass
@@ -364,6 +415,10 @@ class InnovationWatcher:
 
     def finish(self) -> None:
         """Nothing waits."""
+
+    def notices(self) -> list[str]:
+        """No row is left out for its stamp."""
+        return []
 
     @property
     def ended(self) -> bool:
@@ -456,9 +511,18 @@ def _refuse_other(same: bool) -> None:
 
 def save_state(watcher: Watcher, path: Path) -> None:
     """Write the state; it replaces the old one whole."""
-    text = json.dumps({"schema": STATE} | watcher.state(), allow_nan=False)
+    state = {"schema": STATE} | watcher.state()
     with writing(path) as stream:
-        stream.write(f"{text}\n".encode())
+        stream.write(f"{_json(state | {'digest': _digest(state)})}\n".encode())
+
+
+def _json(state: Mapping[str, Any]) -> str:
+    return json.dumps(state, allow_nan=False, sort_keys=True)
+
+
+def _digest(state: Mapping[str, Any]) -> str:
+    """SHA-256 of a state, as it is written."""
+    return sha256(_json(state).encode()).hexdigest()
 
 
 def load_state(watcher: Watcher, path: Path) -> bool:
@@ -469,10 +533,12 @@ def load_state(watcher: Watcher, path: Path) -> bool:
         state = json.loads(read_small(path, STATE_BYTES))
         if state["schema"] != STATE:
             raise ValueError(f"schema {state['schema']!r}")
+        if state.pop("digest", None) != _digest(state):
+            raise OptionError("this state was changed after smfeval watch wrote it; delete it")
         _refuse_other(state["mode"] == watcher.status()["mode"])
         watcher.restore(state)
     except SmfevalError as error:
         raise OptionError(f"{path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise OptionError(f"{path}: no state of smfeval watch ({error})") from error
     return True

@@ -6,23 +6,33 @@ A stream of beliefs is one of
 - TUM: 8 numbers, stamp in seconds, position, quaternion x y z w;
 - JSON lines: `stamp` (s) or `stamp_ns`, `position`, `orientation` (x y z w), and `covariance`,
   6 x 6, its 36 numbers or the 21 of its lower triangle;
-- what `ros2 topic echo --csv` prints of nav_msgs/Odometry, or PoseWithCovarianceStamped.
+- what `ros2 topic echo --csv` prints of nav_msgs/Odometry, or PoseWithCovarianceStamped (AMCL);
+- particles: a SQUARE ensemble, JSON lines with `particles` (7 numbers each) and, if they differ,
+  `weights`, or what `ros2 topic echo --csv --full-length` prints of nav2's ParticleCloud or of a
+  PoseArray. They stand for their mean and covariance.
 
 The kind is known by the first row. A line counts once its line end is there.
+
+Stamps increase. A row that goes back is left out. A row more than `AHEAD_S` after the one before
+waits for the next ones: if those go back it is left out, as a stamp from the future; once
+`CONFIRMED` rows in a row go on from there it was a pause. So do the first rows of a stream.
 """
 
 import json
 import os
+import re
 import select
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from smfeval import words
 from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
@@ -38,9 +48,9 @@ from smfeval.io.source import (
     is_binary,
 )
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import json_stamp
+from smfeval.maths.stamps import NANOSECONDS, json_stamp
 from smfeval.maths.symmetric import unpack_lower
-from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
+from smfeval.track import About, GaussianTrack, Intake, ParticleTrack, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
 
 if TYPE_CHECKING:
@@ -49,6 +59,12 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2**21  # read at a time
 WAIT_S = 0.2  # how long standard input is waited for
 ROS_COLUMNS = {89: (4, 11), 46: (3, 10)}  # Odometry, PoseWithCovarianceStamped: pose, covariance
+ROS_PARTICLE = (8, 7)  # numbers of one in ParticleCloud (with its weight) and in PoseArray
+AHEAD_S = 10.0  # after the row before: a pause, or a stamp from the future
+CONFIRMED = 5  # rows in a row that tell which
+MOST_NOTICES = 5  # rows that are named
+NOT_FINITE = re.compile(rb"(?i)(?<![\w\"])(nan|inf|infinity)(?![\w\"])")
+UNIT = 1e-3  # of a quaternion's length: cells that are one
 
 
 @dataclass
@@ -108,6 +124,47 @@ class LineStream:
         return data
 
 
+Line = tuple[bytes, int, int]  # its content, the byte where it begins, its number from 1
+
+
+@dataclass(frozen=True)
+class StampOrder:
+    """Which rows go on in time, by their numbers."""
+
+    kept: list[int]
+    held: list[int]  # ahead of the others, until more rows tell
+    future: list[int]  # ahead of rows that came after them
+    late: list[int]
+    behind: int  # rows far behind the last one kept, since that
+
+
+def in_order(stamp: Ints, last: int | None, *, ended: bool = False) -> StampOrder:
+    """Sort out rows that go back, and stamps from the future; see the top of this file."""
+    limit = int(AHEAD_S * NANOSECONDS)
+    steps = np.diff(stamp) if last is None else np.diff(stamp, prepend=last)
+    if ((steps > 0) & (steps <= limit)).all() and (last is not None or len(stamp) >= CONFIRMED):
+        return StampOrder(list(range(len(stamp))), [], [], [], 0)
+
+    kept: list[int] = []
+    held: list[int] = []
+    future: list[int] = []
+    late: list[int] = []
+    behind = 0
+    times = stamp.tolist()
+    for row, time in enumerate(times):
+        while held and times[held[-1]] - time > limit and (last is None or time > last):
+            future.append(held.pop())
+        if (last is not None and time <= last) or (held and time <= times[held[-1]]):
+            late.append(row)
+            behind += last is not None and last - time > limit
+            continue
+        held.append(row)
+        follows = last is not None and time - last <= limit
+        if follows or len(held) >= CONFIRMED:
+            kept, held, last, behind = kept + held, [], time, 0
+    return StampOrder(kept + held if ended else kept, [] if ended else held, future, late, behind)
+
+
 @dataclass
 class BeliefStream:
     """Beliefs of a growing file; `read` returns the new ones.
@@ -117,60 +174,98 @@ class BeliefStream:
 
     lines: LineStream
     convention: str | None = None
-    kind: str | None = None  # "square", "poses", "json", "ros"
+    kind: str | None = None  # a row of PARSERS
     gauge: str | None = None  # that the header declares
     origin: str | None = None  # of its axes, on Earth
     bad_rows: Any = "refuse"
-    dropped: int = 0
+    dropped: int = 0  # bad, or late
+    future: int = 0  # stamps from the future
     last_stamp: int | None = None
+    resumed: int | None = None  # rows up to this stamp were read before a restart
     order: Any = "translation-first"
     declared: str | None = None  # convention of the header
+    weighted: str = "linear"  # weights of particles: "linear", "log" or "no"
+    notices: list[str] = field(default_factory=list)  # rows that were left out, and why
     _header: list[tuple[int, str]] = field(default_factory=list)
+    _held: list[Line] = field(default_factory=list)  # whose stamps wait for later ones
+    _open: list[Line] = field(default_factory=list)  # particles of a scan that may have more
+    _behind: int = 0
 
     def __post_init__(self) -> None:
         if self.convention is not None and self.convention not in CONVENTIONS:
             raise OptionError(f"convention {self.convention!r} is unknown")
 
-    def read(self) -> tuple[Track, Ints] | None:
-        """New beliefs, and where their lines stand (byte, lines before); None: nothing new."""
-        at, number = self.lines.offset, self.lines.line
-        data = self.lines.read()
-        if not data:
+    @property
+    def place(self) -> tuple[int, int]:
+        """The byte, and the lines before it, from where on rows are still needed."""
+        waiting = [*self._held, *self._open]
+        first = min((start, line - 1) for _, start, line in waiting) if waiting else None
+        return first or (self.lines.offset, self.lines.line)
+
+    def read(self, *, ended: bool = False) -> tuple[Track, Ints] | None:
+        """New beliefs, and where their lines stand (byte, lines before); None: nothing new.
+
+        With `ended` no more rows come: those that wait are taken.
+        """
+        rows = self._new_rows()
+        if rows and self.kind is None:
+            self._recognise(rows[0][0], rows[0][2])
+        if self.kind == "ensemble":
+            rows = self._whole_scans(rows, ended=ended)
+        if self.bad_rows == "drop":
+            finite = [row for row in rows if not NOT_FINITE.search(row[0])]
+            self.dropped += len(rows) - len(finite)
+            rows = finite
+        if not rows and not (ended and self._held):
             return None
-        rows, start, line = [], [], []
-        for text in data.splitlines(keepends=True):
+        rows, self._held = [*self._held, *rows], []
+        return self._track(rows, ended=ended)
+
+    def _new_rows(self) -> list[Line]:
+        at, number = self.lines.offset, self.lines.line
+        rows = []
+        for text in self.lines.read().splitlines(keepends=True):
             number += 1
             content = text.strip().removeprefix(BOM)
             if content.startswith(b"#"):
                 self._header.append((number, content.decode("utf-8", "replace")))
             elif content and not content.startswith(b"---"):
-                rows.append(content)
-                start.append(at)
-                line.append(number)
+                rows.append((content, at, number))
             at += len(text)
-        if not rows:
-            return None
-        if self.kind is None:
-            self._recognise(rows[0], line[0])
-        track, kept = self._track(rows, np.array(line))
-        place = np.stack([np.array(start), np.array(line) - 1], axis=1)
-        return (track, place[kept]) if track is not None else None
+        return rows
+
+    def _whole_scans(self, rows: list[Line], *, ended: bool) -> list[Line]:
+        """Particles with one stamp as one row; the last scan waits for the next stamp."""
+        scans: list[list[Line]] = [self._open] if self._open else []
+        for row in rows:
+            stamp = row[0].split(maxsplit=1)[0]
+            if not scans or scans[-1][0][0].split(maxsplit=1)[0] != stamp:
+                scans.append([])
+            scans[-1].append(row)
+        self._open = [] if ended or not scans else scans.pop()
+        return [(b"\n".join(row for row, _, _ in scan), *scan[0][1:]) for scan in scans]
 
     def _recognise(self, row: bytes, number: int) -> None:
         """Find the kind by the header or the first row."""
+        cells = row.count(b",") + 1
         if any(text.startswith("#%") for _, text in self._header):
             header = parse_header(self.lines.name, tuple(self._header))
-            if header.representation == "ensemble_se3":
-                raise FormatError(f"{self.lines.name}: particles cannot be watched; Gaussians can")
             self.gauge = header.about().gauge
             self.origin = header.fields.get(ORIGIN_KEY)
+            if header.representation == "ensemble_se3":
+                self.kind = "ensemble"
+                weighted = header.fields["WEIGHTED"] == "true"
+                self.weighted = header.fields["WEIGHT_FORMAT"] if weighted else "no"
+                return
             self.declared, order = header.convention
             self.order = order or "translation-first"
             self.kind = "square" if header.representation == "gaussian_se3" else "poses"
         elif row.startswith(b"{"):
-            self.kind = "json"
-        elif row.count(b",") + 1 in ROS_COLUMNS:
+            self.kind = "json particles" if b'"particles"' in row else "json"
+        elif cells in ROS_COLUMNS:
             self.kind = "ros"
+        elif cells > 3 and any((cells - 3) % size == 0 for size in ROS_PARTICLE):
+            self.kind = "ros particles"
         elif len(row.split()) in (8, 29):
             self.kind = "poses" if len(row.split()) == 8 else "square"
         else:
@@ -179,36 +274,67 @@ class BeliefStream:
                 "ros2 topic echo --csv"
             )
 
-    def _track(self, rows: list[bytes], line: Ints) -> tuple[Track | None, Ints]:
-        """The rows as a track, and which of them it has."""
+    def _track(self, rows: list[Line], *, ended: bool) -> tuple[Track, Ints] | None:
+        """The rows that go on in time as a track, and where they stand."""
         place = self.lines.name
-        stamp, position, rotation, covariance = PARSERS[str(self.kind)](place, rows, line)
-        before = np.iinfo(np.int64).min if self.last_stamp is None else self.last_stamp
-        newest = np.maximum.accumulate(np.concatenate([[before], stamp]))[:-1]
-        fresh = np.flatnonzero(stamp > newest)  # read before, or of a clock that went back
-        self.dropped += len(stamp) - len(fresh)
-        if not len(fresh):
-            return None, fresh
-        stamp, line = stamp[fresh], line[fresh]
-        position, rotation = position[fresh], rotation[fresh]
+        contents, start, line = zip(*rows, strict=True)
+        if self.kind == "ensemble":
+            parsed = _parse_ensemble(place, list(contents), np.array(line), self.weighted)
+        else:
+            parsed = PARSERS[str(self.kind)](place, list(contents), np.array(line))
+        stamp, position, rotation, covariance = parsed
+        kept = self._in_order(stamp, rows, ended=ended)
+        if not len(kept):
+            return None
+        stamp, position, rotation = stamp[kept], position[kept], rotation[kept]
         more: dict[str, Any] = {
             "about": About(
                 gauge=self.gauge,  # type: ignore[arg-type]  # as the header has it
                 extra=((ORIGIN_KEY, self.origin),) if self.origin else (),
             ),
             "provenance": Provenance(place, str(self.kind)),
-            "intake": Intake(self.bad_rows, where=lambda row: f"{place}:{line[row]}"),
+            "intake": Intake(self.bad_rows, where=lambda row: f"{place}:{line[kept[row]]}"),
         }
         if covariance is None:
             track = Track(stamp, position, rotation, **more)
         else:
             name = self.convention or self.declared or ("ros" if self.kind == "ros" else "right")
+            name = "right" if str(self.kind) in PARTICLES else name
             pose = position, normalise_quaternions(rotation)
-            turned = to_right(covariance[fresh], pose, CONVENTIONS[name], self.order)
+            turned = to_right(covariance[kept], pose, CONVENTIONS[name], self.order)
             track = GaussianTrack(stamp, position, rotation, turned, **more)
         self.dropped += len(stamp) - len(track)
         self.last_stamp = int(track.stamp[-1])
-        return track, fresh[np.searchsorted(stamp, track.stamp)]
+        where = np.stack([np.array(start), np.array(line) - 1], axis=1)
+        return track, where[kept[np.searchsorted(stamp, track.stamp)]]
+
+    def _in_order(self, stamp: Ints, rows: list[Line], *, ended: bool) -> Ints:
+        """Rows that go on in time; those that wait are kept for the next reading."""
+        new = np.arange(len(stamp))
+        if self.resumed is not None:
+            new = np.flatnonzero(stamp > self.resumed)
+        order = in_order(stamp[new], self.last_stamp, ended=ended)
+        self._held = [rows[new[each]] for each in order.held]
+        self.dropped += len(stamp) - len(new) + len(order.late)
+        self.future += len(order.future)
+        for each in order.future:
+            ahead_s = (int(stamp[new[each]]) - int(stamp[new].min())) / NANOSECONDS
+            self._notice(
+                f"{self.lines.name}:{rows[new[each]][2]}: its stamp is {words.duration(ahead_s)} "
+                "ahead of rows that follow; the row is left out"
+            )
+        self._behind = order.behind if order.kept else self._behind + order.behind
+        if self._behind >= CONFIRMED:
+            raise FormatError(
+                f"{self.lines.name}:{rows[-1][2]}: the stamps went back by more than "
+                f"{words.duration(AHEAD_S)} and stay there; was a clock set, or the file begun "
+                "anew? Watch it anew"
+            )
+        return new[order.kept] if order.kept else np.empty(0, np.int64)
+
+    def _notice(self, text: str) -> None:
+        if self.future <= MOST_NOTICES:
+            self.notices.append(text)
 
 
 Parsed = tuple[Ints, Floats, Floats, Floats | None]
@@ -342,11 +468,97 @@ def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     return np.array(stamp), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
 
 
+Particles = tuple[Floats, Floats | None]  # (n, 7) poses, and (n,) weights where they differ
+
+
+def _particle_moments(name: str, line: Ints, scans: list[Particles], log: bool = False) -> Any:
+    """Means and covariances of the particles of each scan: positions, rotations, covariances."""
+    size = np.array([len(pose) for pose, _ in scans])
+    poses = np.concatenate([pose for pose, _ in scans])
+    weight = [np.full(len(pose), 0.0 if log else 1.0) if w is None else w for pose, w in scans]
+    offset = np.concatenate([[0], np.cumsum(size)])
+    scan_of = np.repeat(line, size)
+    track = ParticleTrack(
+        np.arange(len(scans)),  # for rows may not be in order yet
+        offset,
+        poses[:, :3],
+        poses[:, 3:],
+        np.concatenate(weight),
+        log_weight=log,
+        intake=Intake(where=lambda row: f"{name}:{scan_of[row]}"),
+    ).moments
+    return track.position, track.rotation, track.covariance
+
+
+def _parse_ensemble(name: str, rows: list[bytes], line: Ints, weighted: str) -> Parsed:
+    """Scans of a SQUARE file: rows of stamp, number, weight (if there is one) and pose."""
+    stamp, scans = [], []
+    width = 9 if weighted == "no" else 10
+    for scan, number in zip(rows, line, strict=True):
+        cells = [row.split() for row in scan.splitlines()]
+        if any(len(each) != width for each in cells):
+            raise FormatError(f"{name}:{number}: a row of this scan has not {width} numbers")
+        try:
+            table = np.array([list(map(float, each[2:])) for each in cells])
+            stamp.append(int(Decimal(cells[0][0].decode()) * NANOSECONDS))
+        except (ValueError, ArithmeticError) as error:
+            raise FormatError(f"{name}:{number}: a cell is no number ({error})") from error
+        scans.append((table[:, -7:], None if weighted == "no" else table[:, 0]))
+    return np.array(stamp), *_particle_moments(name, line, scans, log=weighted == "log")
+
+
+def _parse_json_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    stamp, scans = [], []
+    for row, number in zip(rows, line, strict=True):
+        try:
+            cloud = json.loads(row)
+            stamp.append(json_stamp(cloud))
+            poses = np.array(cloud["particles"], dtype=np.float64)
+            weights = cloud.get("weights")
+            weight = None if weights is None else np.array(weights, dtype=np.float64)
+            if poses.ndim != 2 or poses.shape[1] != 7 or not len(poses):
+                raise ValueError("a particle has 7 numbers")
+            if weight is not None and weight.shape != (len(poses),):
+                raise ValueError("a particle has one weight")
+        except KeyError as error:
+            raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise FormatError(f"{name}:{number}: no JSON object of particles ({error})") from error
+        scans.append((poses, weight))
+    return np.array(stamp), *_particle_moments(name, line, scans)
+
+
+def _parse_ros_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
+    """Seconds, nanoseconds, frame, then 8 numbers for each particle (the last a weight) or 7."""
+    stamp, scans = [], []
+    for row, number in zip(rows, line, strict=True):
+        cells = row.split(b",")
+        try:
+            stamp.append(int(cells[0]) * 10**9 + int(cells[1]))
+            values = np.array(list(map(float, cells[3:])))
+        except ValueError as error:
+            raise FormatError(
+                f"{name}:{number}: no row of particles ({error}); does ros2 topic echo print them "
+                "with --full-length?"
+            ) from error
+        for size in ROS_PARTICLE:
+            table = values.reshape(-1, size) if len(values) and len(values) % size == 0 else None
+            if table is not None and (np.abs(np.square(table[:, 3:7]).sum(1) - 1) < UNIT).all():
+                scans.append((table[:, :7], table[:, 7] if size == 8 else None))
+                break
+        else:
+            raise FormatError(f"{name}:{number}: these cells are no ParticleCloud or PoseArray")
+    return np.array(stamp), *_particle_moments(name, line, scans)
+
+
+PARTICLES = ("ensemble", "json particles", "ros particles")
 PARSERS: dict[str, Callable[[str, list[bytes], Ints], Parsed]] = {
     "square": partial(_parse_text, width=29),
     "poses": partial(_parse_text, width=8),
     "json": lambda name, rows, line: _plain_json(rows) or _json_by_row(name, rows, line),
+    "json particles": _parse_json_particles,
     "ros": lambda name, rows, line: _plain_ros(rows) or _ros_by_row(name, rows, line),
+    "ros particles": _parse_ros_particles,
 }
 
 

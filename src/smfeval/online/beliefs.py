@@ -76,6 +76,7 @@ class Differences:
     stamp: Ints
     nees: Floats
     error_m: Floats
+    sigma_m: Floats  # reported, per axis: of both together, and of the start
     singular: int  # scans without a regular covariance, left out
 
 
@@ -89,6 +90,8 @@ class BeliefWatch:
         Evidence if errors are not opposed.
     whatever
         Evidence whatever the correlations of the errors are.
+    gaussian
+        Evidence if errors are not opposed and Gaussian: found earlier, and by outliers, too.
     axes
         Axes of the first world, such as "xyz" or "xy".
     gauge
@@ -97,12 +100,13 @@ class BeliefWatch:
         That scan; None before it, or with gauge "none".
     matched, unmatched, singular
         Scans compared; without a partner in time; without a regular covariance.
-    last_stamp, last_nees, last_error_m
+    last_stamp, last_nees, last_error_m, last_sigma_m
         Of the last scan that was compared.
     """
 
     process: EProcess = field(default_factory=EProcess)
     whatever: EProcess = field(default_factory=EProcess)
+    gaussian: EProcess = field(default_factory=lambda: EProcess(tails="gaussian"))
     axes: str = AXES
     gauge: Gauge = "first-pose"
     start: Start | None = None
@@ -112,6 +116,7 @@ class BeliefWatch:
     last_stamp: int | None = None
     last_nees: float | None = None
     last_error_m: float | None = None
+    last_sigma_m: float | None = None
 
     def __post_init__(self) -> None:
         if not self.axes or set(self.axes) - set(AXES) or len(set(self.axes)) != len(self.axes):
@@ -144,6 +149,7 @@ class BeliefWatch:
             watch,
             process=process,
             whatever=watch.whatever.advance(found.nees[:counted] / max(terms, 1), d),
+            gaussian=watch.gaussian.advance(found.nees[:counted], d),
             matched=watch.matched + counted,
             singular=watch.singular + found.singular,
         )
@@ -153,6 +159,7 @@ class BeliefWatch:
                 last_stamp=int(found.stamp[counted - 1]),
                 last_nees=float(found.nees[counted - 1]),
                 last_error_m=float(found.error_m[counted - 1]),
+                last_sigma_m=float(found.sigma_m[counted - 1]),
             )
         return watch, matches.consumed, matches.needed
 
@@ -209,7 +216,7 @@ def _missed(second: Track, lower: Ints, upper: Ints, a: Floats) -> Floats:
 
 
 def world_covariance(track: Track) -> Floats:
-    """Covariance of position and rotation in world axes, zero where none is claimed. (n, 6, 6)."""
+    """Covariance of position and rotation in world axes, zero where none is reported. (n, 6, 6)."""
     if not isinstance(track, GaussianTrack):
         return np.zeros((len(track), 6, 6))
     turn = np.zeros((len(track), 6, 6))
@@ -218,7 +225,7 @@ def world_covariance(track: Track) -> Floats:
 
 
 def first_common(first: Track, second: Track, matches: StreamMatches) -> Start:
-    """The first scan that both have, and what both claim to know there."""
+    """The first scan that both have, and the covariance that both report there."""
     for track in (first, second):
         if not track.about.oriented:
             raise ConventionError(
@@ -264,5 +271,6 @@ def differences(
         stamp=first.stamp[row][regular],
         nees=distance**2,
         error_m=np.linalg.norm(error, axis=1),
+        sigma_m=np.sqrt(np.einsum("nii->n", total) / len(axes)),
         singular=int(np.sum(~regular)),
     )

@@ -1,25 +1,24 @@
 """Evidence that may be looked at after every scan: an e-process, and a detector for innovations.
 
-The e-process is valid however the scans depend on each other.
+The e-process is valid however the scans depend on each other. If the reported covariance S is
+right, an e-value e(x) of the NEES x of a scan has a mean of 1 at most. With fixed weights of sum 1
+the running sum E_t = sum w_j e_j over the scans up to t has a mean of 1 at most too, whatever the
+dependence between scans, and never falls. So E_t >= 1 / alpha happens, at any time, with a
+probability of alpha at most. (Products of e_j, or e-values of whitened scans, would need to know
+the dependence.) The sum begins anew every `EPOCH` scans, or a fault after an hour would hardly
+count: alpha is the chance of a false alarm in each of them.
 
-If a claim N(0, S) is honest, the NEES x of a scan is chi-squared with d freedoms at most, and
+An e-value is the likelihood ratio of errors whose variance is c times as large, averaged over c:
 
-    e(x) = mean over c of c^(-d/2) exp(x (1 - 1/c) / 2)
+    Gaussian errors:  c^(-d/2) exp(x (1 - 1/c) / 2)
+    long tails:       c^(-d/2) ((1 + x / (v - 2)) / (1 + x / (v - 2) / c))^((v + d) / 2),  v = 5
 
-is the likelihood ratio of errors c times as wide, averaged over c > 1: its mean is 1 at most. With
-fixed weights of sum 1 the running sum E_t = sum w_j e_j over the scans up to t has a mean of 1 at
-most too, whatever the dependence between scans, and never falls. So E_t >= 1 / alpha happens, at
-any time, with a probability of alpha at most. (Products of e_j, or e-values of whitened scans,
-would need to know the dependence.)
-
-Long tails. Where only the size of the covariance is trusted, and tails up to those of Student's t
-with 5 freedoms, e(x) = mean over p = 1, 3/2, 2 of x^p / E[x^p] is used, E under that t. Its errors
-are Gaussians of a random scale, and x^p is convex in it: lighter mixtures have a smaller mean.
+The second is that of Student's t with 5 degrees of freedom and covariance S. Its mean is 1 under
+that t, and less under any t with more of them and under a Gaussian (for c >= 32; tested).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import exp, gamma, lgamma
 from typing import Literal
 
 import numpy as np
@@ -28,37 +27,34 @@ from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail
 
-FALSE_ALARMS = 0.01  # chance of a false alarm, however long it runs
+FALSE_ALARMS = 0.01  # chance of a false alarm in an epoch; of innovations, however long it runs
+EPOCH = 10_000  # scans: at 10 Hz, 17 minutes
 SCALES = np.array([2.0, 4, 8, 16, 64, 256, 1024, 4096])  # c: so many times too small a variance
-TAIL_FREEDOMS = 5.0  # of Student's t: fourth moments exist
-TAIL_POWERS = (1.0, 1.5, 2.0)  # below half of TAIL_FREEDOMS
+LONG_SCALES = np.array([32.0, 256, 4096])  # c where tails are long: smaller ones are not told apart
+TAIL_DEGREES = 5.0  # v: degrees of freedom of the longest tails that raise no alarm
 LARGEST_LOG = 600.0  # of an e-value: beyond, the alarm is sure and a float would overflow
+LARGEST_NEES = 1e300
 
-Tails = Literal["gaussian", "long"]
+Tails = Literal["long", "gaussian"]
 
 
 def gaussian_evalue(nees: Floats, dimension: int) -> Floats:
-    """Mean over c of c^(-d/2) exp(x (1 - 1/c) / 2). (...) -> (...)."""
+    """Mean over c of the likelihood ratio of Gaussians. (...) -> (...)."""
     exponent = np.multiply.outer(nees, (1 - 1 / SCALES) / 2) - dimension / 2 * np.log(SCALES)
     return np.asarray(np.exp(np.minimum(exponent, LARGEST_LOG)).mean(axis=-1))
 
 
 def long_tailed_evalue(nees: Floats, dimension: int) -> Floats:
-    """Mean over p of x^p / E[x^p], E under Student's t of 5 freedoms and covariance S."""
-    terms = [nees**power / student_moment(power, dimension) for power in TAIL_POWERS]
-    return np.asarray(np.mean(terms, axis=0))
-
-
-def student_moment(power: float, dimension: int, freedoms: float = TAIL_FREEDOMS) -> float:
-    """E[x^p] of x = e^T S^-1 e, e Student's t with covariance S: x = (v - 2) chi2_d / chi2_v."""
-    normal = 2**power * exp(lgamma(dimension / 2 + power) - lgamma(dimension / 2))
-    scale = gamma(freedoms / 2 - power) / (2**power * gamma(freedoms / 2))
-    return float((freedoms - 2) ** power * normal * scale)
+    """Mean over c of the likelihood ratio of Student's t. (...) -> (...)."""
+    far = np.minimum(nees, LARGEST_NEES)[..., None] / (TAIL_DEGREES - 2)
+    log_ratio = (TAIL_DEGREES + dimension) / 2 * (np.log1p(far) - np.log1p(far / LONG_SCALES))
+    exponent = log_ratio - dimension / 2 * np.log(LONG_SCALES)
+    return np.asarray(np.exp(np.minimum(exponent, LARGEST_LOG)).mean(axis=-1))
 
 
 EVALUES: dict[Tails, Callable[[Floats, int], Floats]] = {
-    "gaussian": gaussian_evalue,
     "long": long_tailed_evalue,
+    "gaussian": gaussian_evalue,
 }
 
 
@@ -71,6 +67,11 @@ def weights(first: int, count: int) -> Floats:
     return np.log1p(1 / (j - 1)) / (np.log(j - 1) * np.log(j))
 
 
+def epoch_weights(first: int, count: int) -> Floats:
+    """Weights of the scans of an epoch: half of the sum falls with `weights`, half is even."""
+    return weights(first, count) / 2 + 1 / (2 * EPOCH)
+
+
 @dataclass(frozen=True)
 class EProcess:
     """The running sum of weighted e-values; `advance` returns the next one.
@@ -78,19 +79,19 @@ class EProcess:
     Attributes
     ----------
     false_alarms
-        Chance of a false alarm over all time.
+        Chance of a false alarm in every `EPOCH` scans.
     tails
-        "gaussian", or "long" where a claim is about the covariance alone.
+        "long": only the covariance is trusted; "gaussian": errors are Gaussian, too.
     scans
         Scans so far.
     evidence
-        E_t so far.
+        E_t so far, in this epoch.
     alarm
         Number of the scan that raised the alarm, from 1; None: none did.
     """
 
     false_alarms: float = FALSE_ALARMS
-    tails: Tails = "gaussian"
+    tails: Tails = "long"
     scans: int = 0
     evidence: float = 0.0
     alarm: int | None = None
@@ -101,7 +102,7 @@ class EProcess:
                 f"a chance of false alarms of {self.false_alarms} is not between 0 and 1"
             )
         if self.tails not in EVALUES:
-            raise OptionError(f"tails {self.tails!r} are unknown; they are gaussian or long")
+            raise OptionError(f"tails {self.tails!r} are unknown; they are long or gaussian")
 
     @property
     def limit(self) -> float:
@@ -113,15 +114,20 @@ class EProcess:
 
         The sum is taken scan by scan, so that it does not depend on how scans are grouped.
         """
-        if self.alarm is not None or len(nees) == 0:
-            return self
-        terms = weights(self.scans + 1, len(nees)) * EVALUES[self.tails](nees, dimension)
-        evidence = np.cumsum(np.concatenate([[self.evidence], terms]))[1:]
-        above = np.flatnonzero(evidence >= self.limit)
-        last = int(above[0]) if len(above) else len(nees) - 1
-        scans = self.scans + last + 1
-        alarm = scans if len(above) else None
-        return replace(self, scans=scans, evidence=float(evidence[last]), alarm=alarm)
+        process = self
+        evalue = EVALUES[self.tails](nees, dimension)
+        while len(evalue) and process.alarm is None:
+            done = process.scans % EPOCH
+            now, evalue = np.split(evalue, [EPOCH - done])
+            before = process.evidence if done else 0.0
+            terms = epoch_weights(done + 1, len(now)) * now
+            evidence = np.cumsum(np.concatenate([[before], terms]))[1:]
+            above = np.flatnonzero(evidence >= self.limit)
+            last = int(above[0]) if len(above) else len(now) - 1
+            scans = process.scans + last + 1
+            alarm = scans if len(above) else None
+            process = replace(process, scans=scans, evidence=float(evidence[last]), alarm=alarm)
+        return process
 
 
 MEMORIES = (-0.5, -0.2, 0.2, 0.5)  # f
@@ -137,11 +143,11 @@ SHARE = np.array([each[3] for each in ALTERNATIVES])
 class EDetector:
     """The detector of one sensor; `advance` returns the next one.
 
-    Given all before, an honest filter's whitened innovation z_t is N(0, I), cut off where the gate
-    cuts it. Against the alternative N(f z_(t-1), c I) the likelihood ratio e_t has a mean of 1 at
-    most given all before, so products of them are test martingales. The detector begins one at
-    every measurement j with a weight w_j (sum 1): M_t = e_t (M_(t-1) + w_t), and M_t + 1 - sum of
-    w_j up to t is a nonnegative martingale of mean 1. Averaged over alternatives, it reaches
+    Given all before, the whitened innovation z_t of a consistent filter is N(0, I), cut off where
+    the gate cuts it. Against the alternative N(f z_(t-1), c I) the likelihood ratio e_t has a mean
+    of 1 at most given all before, so products of them are test martingales. The detector begins one
+    at every measurement j with a weight w_j (sum 1): M_t = e_t (M_(t-1) + w_t), and M_t + 1 - sum
+    of w_j up to t is a nonnegative martingale of mean 1. Averaged over alternatives, it reaches
     1 / alpha with a probability of alpha at most, at any time.
 
     With a gate g the ratio of scales is that of the cut-off densities, with F(g) / F(g / c) before

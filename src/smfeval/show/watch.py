@@ -1,5 +1,6 @@
 """A running watch as lines of text, as JSON events, and as a report."""
 
+from math import sqrt
 from typing import Any
 
 from smfeval import words
@@ -21,28 +22,41 @@ def report(kind: str, status: dict[str, Any]) -> Report:
         Row("watched", words.join(status["names"])),
         Row("until", _place(status)),
         Row("evidence", _evidence(status)),
-        Row("left out", _left_out(status).removeprefix("; ") or "nothing"),
+        Row("left out", _left_out(status) or "nothing"),
     ]
     return Report((ReportSection(line(kind, status), rows=tuple(rows)),))
 
 
 def line(kind: str, status: dict[str, Any]) -> str:
-    """One line about where the watch stands."""
+    """One line about where the watch stands: what is shown, how far apart, how sure, what lacks."""
     if kind == "alarm":
-        return f"ALARM at {_place(status)}: {_conclusion(status)} ({_evidence(status)})"
-    end = "; no alarm, which does not show consistency" if kind == "end" else ""
-    now = ""
-    if status.get("nees") is not None:
-        nees = f"NEES {words.number(status['nees'])} of {status['dimension']}"
-        now = f"; {words.length(status['error_m'])} apart, {nees}"
-    return f"{_place(status)}: {_evidence(status)}{now}{_left_out(status)}{end}"
+        parts = [f"ALARM at {_place(status)}: {_conclusion(status)}"]
+    elif not status["scans"]:
+        parts = ["nothing compared yet"]
+    else:
+        parts = [f"no alarm at {_place(status)}"]
+        if status.get("evidence_gaussian", 0) >= status["limit"]:
+            parts.append(f"{_suspect(status)} is overconfident if errors are Gaussian")
+    parts += [_apart(status), _evidence(status), _left_out(status)]
+    if kind == "end":
+        parts.append("no alarm does not show consistency")
+    return "; ".join(filter(None, parts))
 
 
 def _place(status: dict[str, Any]) -> str:
     noun = "measurement" if status["mode"] == "nis" else "scan"
     stamp = status["stamp_ns"]
-    when = "" if stamp is None else f" (at {seconds_text(stamp).rstrip('0').rstrip('.')} s)"
+    when = "" if stamp is None else f" ({seconds_text(stamp).rstrip('0').rstrip('.')} s)"
     return f"{noun} {words.count(status['scans'])}{when}"
+
+
+def _apart(status: dict[str, Any]) -> str:
+    """The last difference, in metres and in reported sigmas."""
+    if status.get("nees") is None:
+        return ""
+    factor = sqrt(status["nees"] / status["dimension"])
+    away, sigma = words.length(status["error_m"]), words.length(status["sigma_m"])
+    return f"{away} apart, {words.number(factor)} times the reported sigma ({sigma} per axis)"
 
 
 def _evidence(status: dict[str, Any]) -> str:
@@ -57,20 +71,21 @@ def _left_out(status: dict[str, Any]) -> str:
         "unmatched": "unmatched",
         "singular": "without a regular covariance",
         "dropped": "bad or out of order",
+        "future_stamps": "with a stamp from the future",
         "rejected": "rejected",
     }
     parts = [f"{words.count(status[key])} {text}" for key, text in said.items() if status.get(key)]
-    return f"; {words.join(parts)}" if parts else ""
+    return f"left out: {words.join(parts)}" if parts else ""
 
 
 def _conclusion(status: dict[str, Any]) -> str:
     if status["mode"] == "nis":
         return f"the innovations of {status['sensor']} are {status['fault']}"
-    first, second = status["names"]
-    who = (
-        f"{first} is overconfident"
-        if status["mode"] == "reference"
-        else f"{first} or {second} is overconfident"
-    )
     sure = status["evidence_whatever"] >= status["limit"]
-    return f"{who}, {'whatever the correlations' if sure else UNCORRELATED}"
+    condition = "whatever the correlations" if sure else UNCORRELATED
+    return f"{_suspect(status)} is overconfident, {condition}"
+
+
+def _suspect(status: dict[str, Any]) -> str:
+    """The estimate that an alarm is about, or both of a pair."""
+    return " or ".join(status["names"][: 1 if status["mode"] == "reference" else 2])
