@@ -331,3 +331,21 @@ def test_precise_places_alone_have_stamps_within_the_week(tmp_path):
     assert track.stamp.tolist() == [10**9, 2 * 10**9]
     assert any("start of the GPS week" in note for note in track.provenance.notes)
     assert [left.count for left in track.provenance.dropped] == [1]
+
+
+def test_protection_levels_are_those_of_the_fix_of_the_same_time(tmp_path):
+    def levels(at, frame, *, valid=1):
+        axes = {"plPos1": 3000, "plPos2": 4000, "plPos3": 7000}
+        risk = {"tmirCoeff": 5, "tmirExp": -1}
+        return message("NAV-PL", iTOW=at, plPosValid=valid, plPosFrame=frame, **axes, **risk)
+
+    fixes = [nav_pvt(at * 1000, PLACE, second=at) for at in (1, 2, 3, 4)]
+    path = stream(
+        tmp_path / "a.ubx", *fixes, levels(1000, 2), levels(2000, 3), levels(3000, 1, valid=0)
+    )
+    track = read(path)
+    nan = np.nan
+    expected = [[5, 3, 4, 7, nan], [5, nan, nan, 7, nan], [nan] * 5, [nan] * 5]
+    np.testing.assert_array_equal(track.protection, expected)  # horizontal, along, cross, vertical
+    assert "NAV-PL: protection levels of a risk of 0.5 % on each axis" in track.provenance.remarks
+    assert read(stream(tmp_path / "b.ubx", *fixes)).protection is None

@@ -7,6 +7,7 @@ A receiver has no attitude: rotations are identity and marked as unknown.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,21 +33,27 @@ class LocalPositions:
     origin: str | None = None  # latitude, longitude and height, to read another file about it
 
     def track(
-        self, stamp: Ints, provenance: Provenance, intake: Intake, body: str | None = None
+        self,
+        stamp: Ints,
+        provenance: Provenance,
+        intake: Intake,
+        body: str | None = None,
+        **more: Any,
     ) -> Track:
         """A belief about positions, or positions alone where the provenance has no convention.
 
         The body is the antenna, or what a file calls it. The covariance of the rotation is zero.
+        `more` are further arrays of a Track.
         """
         extra = ((ORIGIN_KEY, self.origin),) if self.origin else ()
         about = replace(ABOUT, body=body or ABOUT.body, extra=extra)
         provenance = replace(provenance, remarks=(self.note, *provenance.remarks))
         pose = self.position, np.tile([0.0, 0.0, 0.0, 1.0], (len(self.position), 1))
+        more |= {"about": about, "provenance": provenance, "intake": intake}
         if provenance.convention is None:
-            return Track(stamp, *pose, about=about, provenance=provenance, intake=intake)
-        belief = np.pad(self.covariance, ((0, 0), (0, 3), (0, 3)))
+            return Track(stamp, *pose, **more)
         return GaussianTrack(
-            stamp, *pose, belief, about=about, provenance=provenance, intake=intake
+            stamp, *pose, np.pad(self.covariance, ((0, 0), (0, 3), (0, 3))), **more
         )
 
 
@@ -88,6 +95,7 @@ class Fixes(LogRows):
     llh: Floats  # degrees, m above the ellipsoid
     covariance: Floats  # (n, 3, 3)
     convention: str | None  # None: positions alone
+    protection: Floats | None = None  # as of a Track
     body: str | None = None
 
     def track(self, options: ReadOptions) -> Track:
@@ -96,7 +104,8 @@ class Fixes(LogRows):
         with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
             local = local_from_llh(self.llh, self.covariance, options)
         provenance = self.provenance(self.convention)
-        return local.track(self.stamp, provenance, options.intake(self.where), self.body)
+        intake = options.intake(self.where)
+        return local.track(self.stamp, provenance, intake, self.body, protection=self.protection)
 
 
 def is_of_fixes(track: AnyTrack) -> bool:

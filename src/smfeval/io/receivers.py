@@ -9,7 +9,9 @@ pyubx2 and pynmeagps (extra `gnss`).
 radial, so that an axis has hAcc / sqrt 2, and nothing is known of correlations. Positions are of
 the antenna, rounded to 1e-7 degrees (1.1 cm) and 1 mm; heights are above the ellipsoid. Where
 there is no NAV-PVT, fixes are NAV-PVAT, else HNR-PVT. NAV-HPPOSLLH of the same iTOW has the place
-to 1e-9 degrees; alone, its stamps count from the start of the GPS week.
+to 1e-9 degrees; alone, its stamps count from the start of the GPS week. NAV-PL of the same iTOW has
+protection levels (mm) on three axes, each for itself: along, cross and vertical where its frame is
+that of the vehicle. The horizontal one is the half diagonal of the two horizontal ones.
 
 **NMEA.** Fixes are GGA or GNS, with the standard deviations of GST of the same time: those of
 latitude, longitude and altitude (m), and an error ellipse, two axes and the bearing of the larger
@@ -41,6 +43,7 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.schema import PROTECTED
 from smfeval.track import DroppedRows, Track
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,9 +90,10 @@ def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) 
 
 
 Numbered = list[tuple[int, Any]]  # messages with their places in the stream
-PRECISE, COV = "NAV-HPPOSLLH", "NAV-COV"
+PRECISE, COV, LEVELS = "NAV-HPPOSLLH", "NAV-COV", "NAV-PL"
 UBX_FIXES = ("NAV-PVT", "NAV-PVAT", "HNR-PVT", PRECISE)  # the first that a stream has is read
-UBX_READ = (0x0107, 0x0117, 0x2800, 0x0114, 0x0136)  # class and number of these and NAV-COV
+UBX_READ = (0x0107, 0x0117, 0x2800, 0x0114, 0x0136, 0x0162)  # class and number of all of these
+IN_VEHICLE = 2  # plPosFrame: longitudinal, lateral, vertical; others are of the world
 FIX_OK = ("gnssFixOk", "gnssFixOK", "GPSfixOK")  # as kinds of fixes call it
 NO_POSITION = (0, 5)  # fixType: none, time only
 WEEK_NOTE = "no message has a date: stamps count from the start of the GPS week"
@@ -118,7 +122,7 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
     places = [better or fix for fix, better in zip(rows, precise, strict=True)]
     covariance, known, notes = _ubx_covariances(fixes, places, beliefs)
     used = [kind, *([PRECISE] if any(precise) and kind != PRECISE else [])]
-    used += [COV] if beliefs else []
+    used += [kind for kind, found in ((COV, beliefs), (LEVELS, by_kind[LEVELS])) if found]
     whole = Fixes(
         name=str(path),
         format=f"u-blox UBX, {words.join(used)}",
@@ -126,6 +130,7 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
         row=np.arange(len(rows)),
         llh=np.array([(each.lat, each.lon, each.height / 1000) for each in places]),
         covariance=covariance,
+        protection=_protection_levels(fixes, by_kind[LEVELS]) if by_kind[LEVELS] else None,
         convention=f"{POSITION_ONLY}; {'full' if beliefs else 'diagonal'}",
         notes=(*notes, *([WEEK_NOTE] if kind == PRECISE else [])),
         remarks=_ubx_remarks(by_kind, used),
@@ -144,7 +149,7 @@ def _ubx_messages(path: Path) -> tuple[dict[str, Numbered], tuple[DroppedRows, .
             stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=UBX_READ
         ),
     )
-    by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV)}
+    by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV, LEVELS)}
     for at, each in enumerate(found):
         by_kind[each.identity].append((at, each))
     return by_kind, damaged
@@ -159,7 +164,9 @@ def _ubx_remarks(by_kind: dict[str, Numbered], used: list[str]) -> tuple[str, ..
         for carrier, count in sorted(carriers.items())
     ]
     unused = {each: len(by_kind[each]) for each in UBX_FIXES if each not in used}
+    risks = {m.tmirCoeff * 10.0**m.tmirExp for _, m in by_kind[LEVELS]}
     return (
+        *(f"NAV-PL: protection levels of a risk of {risk:g} % on each axis" for risk in risks),
         *([COV_REMARK] if COV in used else []),
         ELLIPSOID_REMARK,
         *([] if kind == PRECISE else [UTC_REMARK]),
@@ -243,6 +250,18 @@ def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]
             covariance[row] = [[ee, ne, -ed], [ne, nn, -nd], [-ed, -nd, dd]]
             known[row] = True
     return covariance, known
+
+
+def _protection_levels(fixes: Numbered, levels: Numbered) -> Floats:
+    """Levels (m) of the valid NAV-PL of each fix, NaN without one. (n, 5), as `PROTECTED`."""
+    valid = [(at, each) for at, each in levels if each.plPosValid and each.plPosFrame]
+    found = np.full((len(fixes), len(PROTECTED)), np.nan)
+    for row, each in enumerate(_of_same_time(fixes, valid)):
+        if each is not None:
+            first, second, third = each.plPos1 / 1e3, each.plPos2 / 1e3, each.plPos3 / 1e3
+            along = (first, second) if each.plPosFrame == IN_VEHICLE else (np.nan, np.nan)
+            found[row] = np.hypot(first, second), *along, third, np.nan
+    return found
 
 
 def _disagreement_notes(covariance: Floats, radial: Floats) -> tuple[str, ...]:
