@@ -52,9 +52,8 @@ class LocalPositions:
         more |= {"about": about, "provenance": provenance, "intake": intake}
         if provenance.convention is None:
             return Track(stamp, *pose, **more)
-        return GaussianTrack(
-            stamp, *pose, np.pad(self.covariance, ((0, 0), (0, 3), (0, 3))), **more
-        )
+        covariance = np.pad(self.covariance, ((0, 0), (0, 3), (0, 3)))
+        return GaussianTrack(stamp, *pose, covariance, **more)
 
 
 def local_from_llh(llh: Floats, covariance: Floats, options: ReadOptions) -> LocalPositions:
