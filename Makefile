@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Many tests start Python: compiled modules are kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test clean
 
 demo: .venv/demo.stamp
@@ -19,11 +22,13 @@ test: .venv/dev.stamp
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
-.venv/demo.stamp: pyproject.toml | .venv/bin/python
+BUILT := pyproject.toml hatch_build.py src/smfeval/io/rows.c
+
+.venv/demo.stamp: $(BUILT) | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-.venv/dev.stamp: pyproject.toml lab/pyproject.toml | .venv/bin/python
+.venv/dev.stamp: $(BUILT) lab/pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable . --editable ./lab --group dev
 	@touch $@ .venv/demo.stamp
 

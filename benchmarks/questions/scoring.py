@@ -23,6 +23,11 @@ NEES = "smfeval score --rules nees --interval none"
 EVO, TRAJECTOPY = "evo_ape tum -a", "trajectopy.ate"
 AUTHORS_NEES, AUTHORS_SCORE = "authors' nees", "authors' score"
 POLARS = "polars.read_csv of the estimate"
+ODOMETRY = "smfeval score of dead reckoning"
+TIGHT = "smfeval score of overconfident dead reckoning"
+MAP = "smfeval score of a filter in a map"
+EVO_ODOMETRY, EVO_MAP = "evo_ape tum -a of dead reckoning", "evo_ape tum -a of a filter in a map"
+BLANKS = "smfeval score, a blank ends each line"
 PARQUET, READ_PARQUET = "smfeval score est.parquet", "polars.read_parquet of the estimate"
 ALL_DIGITS = 100_000  # scans up to which evo runs once more, to save all digits
 
@@ -35,7 +40,21 @@ def commands(files: Files) -> tuple[Command, ...]:
     authors = program("authors", "smfeval")
     evo = (program("evo", "evo_ape"), "tum", ref, tum, "-a")
     digits = (program("evo"), script("evo_digits"), *evo)
+    drive = files.path("drive.tum")
+
+    def driven(name: str, track: str) -> Command:
+        return verb(name, "score", files.path(f"{track}.square"), "--ref", drive)
+
+    def evo_of(name: str, track: str) -> Command:
+        return Command(name, (*evo[:2], drive, files.path(f"{track}.tum"), "-a"))
+
     return (
+        driven(ODOMETRY, "odometry"),
+        driven(TIGHT, "tight_odometry"),
+        driven(MAP, "map_filter"),
+        evo_of(EVO_ODOMETRY, "odometry"),
+        evo_of(EVO_MAP, "map_filter"),
+        verb(BLANKS, "score", files.path("blanks.square"), "--ref", ref),
         verb(ALL, *score),
         Command(JSON, (SMFEVAL, *score, "--json")),
         verb(BARE, *score, "--interval", "none"),
@@ -91,6 +110,10 @@ QUESTION = Question(
     commands,
     (
         Pairing(ALL, EVO, rmse, Goal(5.0, 100_000)),
+        Pairing(MAP, EVO_MAP, rmse, Goal(5.0, 100_000)),
+        Pairing(ODOMETRY, EVO_ODOMETRY, rmse, Goal(4.0, 100_000)),
+        Pairing(TIGHT, EVO_ODOMETRY, rmse, Goal(4.0, 100_000)),
+        Pairing(BLANKS, ALL, same),
         Pairing(JSON, EVO, rmse),
         Pairing(BARE, EVO, rmse),
         Pairing(APE, EVO, rmse, Goal(10.0, 100_000)),
@@ -98,7 +121,7 @@ QUESTION = Question(
         Pairing(ALL, AUTHORS_NEES, nees, Goal(100.0, 100_000)),
         Pairing(NEES, AUTHORS_NEES, nees),
         Pairing(ALL, AUTHORS_SCORE, log_score, Goal(100.0, 10_000)),
-        Pairing(ALL, POLARS, goal=Goal(1 / 1.8, 1_000_000)),
+        Pairing(ALL, POLARS, goal=Goal(1 / 1.5, 1_000_000)),
         Pairing(PARQUET, READ_PARQUET, goal=Goal(1 / 1.5, 1_000_000)),
         Pairing(PARQUET, ALL, same),
         Pairing(ALL, ALL, goal=Goal(1 / 0.65, 1_000_000), measure=CORES),

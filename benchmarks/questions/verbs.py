@@ -9,7 +9,8 @@ SCORE = "smfeval score"
 CHECK, HTML = "smfeval check", "smfeval score --html"
 CALIBRATE, NIS = "smfeval calibrate --force-one", "smfeval nis, as many innovations"
 WATCH, EXPLAIN = "smfeval watch --once", "smfeval explain"
-DIAGNOSE, ALIBIS = "smfeval score --diagnose", "smfeval score --alibis"
+VERBOSE, WHY = "smfeval score -v", "smfeval score --why, overconfident"
+PAIR, TIGHT = "smfeval pair", "smfeval score, overconfident"
 
 
 def commands(files: Files) -> tuple[Command, ...]:
@@ -22,8 +23,10 @@ def commands(files: Files) -> tuple[Command, ...]:
         verb(SCORE, *scored),
         verb(CHECK, "check", est),
         Command(HTML, page),
-        verb(DIAGNOSE, *scored, "--diagnose"),
-        verb(ALIBIS, "score", files.path("tight.square"), "--ref", ref, "--alibis"),
+        verb(VERBOSE, *scored, "-v"),
+        verb(TIGHT, "score", files.path("tight.square"), "--ref", ref),
+        verb(WHY, "score", files.path("tight.square"), "--ref", ref, "--why"),
+        verb(PAIR, "pair", est, files.path("other.square")),
         verb(CALIBRATE, "calibrate", est, "--ref", ref, "--force-one"),
         verb(NIS, "nis", files.path("innovations.parquet")),
         Command(WATCH, (SMFEVAL, *watched)),
@@ -38,8 +41,9 @@ QUESTION = Question(
     (
         Pairing(CHECK, SCORE, goal=Goal(1.0, 100_000)),
         Pairing(HTML, SCORE),
-        Pairing(DIAGNOSE, SCORE, goal=Goal(1 / 1.5, 100_000)),
-        Pairing(ALIBIS, SCORE, goal=Goal(1 / 4, 100_000)),
+        Pairing(VERBOSE, SCORE),
+        Pairing(WHY, TIGHT, goal=Goal(1 / 3, 100_000)),
+        Pairing(PAIR, SCORE, goal=Goal(1 / 2, 100_000)),
         Pairing(CALIBRATE, SCORE),
         Pairing(NIS, SCORE),
         Pairing(WATCH, SCORE),

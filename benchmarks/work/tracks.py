@@ -4,10 +4,13 @@
 
 A random walk with a slowly turning body; errors with a memory of 100 scans; a covariance of its own
 for every scan, full and not aligned with any axis. Two beliefs about it, for `pair`. Small sizes
-also get a level track: the body's axes are the world's, and no alignment is needed.
+also get a level track: the body's axes are the world's, and no alignment is needed. A drive comes
+as dead reckoning with the covariance propagated, as the same that reports a tenth of the sigma, and
+as a filter in a map, whose covariance is steady.
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +21,15 @@ from scipy.spatial.transform import Rotation
 from smfeval import Innovations, SensorInnovations, write_innovations
 from smfeval.io import write
 from smfeval.maths.arrays import Floats
+from smfeval.maths.se3 import adjoint
 from smfeval.track import About, GaussianTrack, Track
 
 LEVEL_SIZE = 1_000  # scans up to which a level track is made
 SCALED_SIZE = 100_000  # and tracks that claim too little and too much, for other verbs than score
 MEMORY = 0.99  # correlation of the errors of neighbouring scans
 ERROR_M, TURN_ERROR_RAD = 0.03, 1e-3
+STEP_SIGMA = np.array([2e-3, 2e-3, 2e-3, 1e-4, 1e-4, 1e-4])  # of dead reckoning, m and rad a scan
+MAP_SIGMA = np.array([0.03, 0.03, 0.05, 2e-3, 2e-3, 4e-3])
 ABOUT = About(body="imu", world="world", gauge="se3", algorithm="made", version="1")
 COMMENT = "#delimiter ' '\n"  # trajectopy needs it; to all others it is a comment
 
@@ -46,6 +52,34 @@ def beliefs(
         return GaussianTrack(stamp, position + error, turned.as_quat(), covariance, about=ABOUT)
 
     return belief(), belief(), Track(stamp, position, rotation.as_quat(), about=ABOUT)
+
+
+def drives(scans: int, rng: np.random.Generator) -> dict[str, GaussianTrack | Track]:
+    """A drive at 1 m/s: `drive`, its truth; `odometry`, `tight_odometry` and `map_filter`."""
+    stamp = 1_700_000_000_000_000_000 + 100_000_000 * np.arange(scans)
+    heading = 0.05 * rng.normal(size=scans).cumsum()
+    rotation = Rotation.from_rotvec(heading[:, None] * [0.0, 0.0, 1.0])
+    step = rotation.apply([0.1, 0.0, 0.0])
+    truth = step.cumsum(axis=0), rotation.as_quat()
+    noise = rng.normal(size=(scans, 6)) * STEP_SIGMA
+    drift = Rotation.from_rotvec(rotation.apply(noise[:, 3:]).cumsum(axis=0))
+    drifted = drift * rotation
+    position = (drift.apply(step) + rotation.apply(noise[:, :3])).cumsum(axis=0)
+    in_world = adjoint(truth)
+    sum_of_steps = np.einsum("nij,j,nkj->nik", in_world, STEP_SIGMA**2, in_world).cumsum(axis=0)
+    back = np.linalg.inv(in_world)
+    grown = back @ sum_of_steps @ back.swapaxes(1, 2)
+    steady = np.broadcast_to(np.diag(MAP_SIGMA**2), (scans, 6, 6))
+    error = MAP_SIGMA * remembering(rng.normal(size=(scans, 6)))
+    near = truth[0] + rotation.apply(error[:, :3])
+    located = rotation * Rotation.from_rotvec(error[:, 3:])
+    belief = partial(GaussianTrack, about=ABOUT)
+    return {
+        "drive": Track(stamp, *truth, about=ABOUT),
+        "odometry": belief(stamp, position, drifted.as_quat(), grown),
+        "tight_odometry": belief(stamp, position, drifted.as_quat(), 0.01 * grown),
+        "map_filter": belief(stamp, near, located.as_quat(), steady),
+    }
 
 
 def remembering(shock: Floats) -> Floats:
@@ -73,6 +107,11 @@ def write_all(scans: int, folder: Path) -> None:
             scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
             write(scaled, folder / f"{name}.square")
     write_logs(folder, estimate, rng)
+    for name, track in drives(scans, rng).items():
+        write_track(folder, name, track)
+    lines = (folder / "est.square").read_text().splitlines()
+    with (folder / "blanks.square").open("w") as blanks:
+        blanks.writelines(line + ("\n" if line.startswith("#") else " \n") for line in lines)
 
 
 def write_logs(folder: Path, track: GaussianTrack, rng: np.random.Generator) -> None:

@@ -34,10 +34,10 @@ def originals(tmp_path_factory):
 
 
 @pytest.fixture(
-    params=[parsers.parse_numpy, parsers.parse_polars], ids=["numpy", "polars"], autouse=True
+    params=[parsers.parse_compiled, parsers.parse_in_python], ids=["C", "Python"], autouse=True
 )
 def parser(request, monkeypatch):
-    monkeypatch.setattr(text_reader, "choose_parser", lambda text: request.param)
+    monkeypatch.setattr(text_reader, "parse_rows", request.param)
 
 
 def flip(data, content):

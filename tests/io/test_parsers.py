@@ -1,8 +1,9 @@
-"""Two parsers, one result: numpy for little text, polars for much."""
+"""One parser, in C and in Python: the same bits."""
 
 import subprocess
 import sys
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from shutil import which
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from smfeval.io import parsers
 from smfeval.io.parsers import (
     LAST_STAMP,
     Layout,
-    RowFormat,
     billionths,
     invalid_stamp_reason,
     nanoseconds,
@@ -25,8 +25,11 @@ WIDE = Context(prec=500)
 DIGITS = st.text("0123456789", min_size=1, max_size=19)
 
 
-def form_of(width, separator=" ", **layout):
-    return RowFormat(Layout({width: "columns"}, **layout), separator, width)
+BOTH = [parsers.parse_compiled, parsers.parse_in_python]
+
+
+def layout_of(width, **layout):
+    return Layout({width: "columns"}, **layout), width
 
 
 def exact(word: str) -> int:
@@ -54,7 +57,7 @@ def numbers():
 
 @st.composite
 def tables(draw):
-    """Text of rows of numbers, and the form in which they stand."""
+    """Text of rows of numbers, what they must look like, and how many columns they have."""
     width = draw(st.integers(1, 5))
     separator = draw(st.sampled_from([" ", "\t", ","]))
     unit = draw(st.sampled_from(["seconds", "nanoseconds"]))
@@ -62,105 +65,125 @@ def tables(draw):
     row = st.tuples(stamps(), *[numbers()] * width)
     rows = draw(st.lists(row, min_size=1, max_size=6))
     text = "".join(separator.join(row) + end for row in rows)
-    return text.encode(), form_of(width + 1, separator, unit=unit)
+    return text.encode(), *layout_of(width + 1, unit=unit)
 
 
 def assert_same(one, other):
-    assert one is not None and other is not None  # noqa: PT018
-    assert one[0].dtype == other[0].dtype == np.int64
-    assert one[0].tolist() == other[0].tolist()
-    assert len(one[1]) == len(other[1])
-    for mine, theirs in zip(one[1], other[1], strict=True):
-        nan = np.isnan(mine)
-        np.testing.assert_array_equal(nan, np.isnan(theirs))  # the sign of a NaN says nothing
-        assert mine[~nan].tobytes() == theirs[~nan].tobytes()
+    assert one.stamp.dtype == other.stamp.dtype == np.int64
+    for name in ("stamp", "line"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.values.shape == other.values.shape
+    assert (one.lines, one.comments, one.fault) == (other.lines, other.comments, other.fault)
+    nan = np.isnan(one.values)
+    np.testing.assert_array_equal(nan, np.isnan(other.values))  # the sign of a NaN says nothing
+    assert one.values[~nan].tobytes() == other.values[~nan].tobytes()
+
+
+def test_the_parser_was_compiled_where_there_is_a_compiler():
+    if which("cc") is None:
+        pytest.skip("no C compiler")
+    assert parsers.compiled() is not None
 
 
 @given(tables())
-@example((b"0.0000000005 1\n-0.0000000015 2\n", form_of(2)))
-@example((b"1.403636580838555574e+09 1e400\n", form_of(2)))
-def test_numpy_and_polars_read_the_same_to_the_last_bit(table):
-    ours, theirs = parsers.parse_numpy(*table), parsers.parse_polars(*table)
-    if ours is not None or theirs is not None:
-        assert_same(ours, theirs)
-
-
-@given(tables())
+@example((b"0.0000000005 1\n-0.0000000015 2\n", *layout_of(2)))
+@example((b"1.403636580838555574e+09 1e400\n", *layout_of(2)))
+@example((b"1 9007199254740993\n2 9007199254740992.99999999999\n", *layout_of(2)))
+@example((b"1 1.00000000000000011102230246251565404e0\n", *layout_of(2)))
+@example((b"1 4.9406564584124654e-324\n2 1.7976931348623159e308\n", *layout_of(2)))
 def test_both_read_what_plain_python_reads(table):
-    text, form = table
-    separator = "," if form.separator == "," else None
-    rows = [line.split(separator) for line in text.decode().splitlines()]
-    scale = 1 if form.layout.unit == "seconds" else 10**9
+    text, layout, width = table
+    rows = [parsers.split_words(line) for line in text.splitlines()]
+    scale = 1 if layout.unit == "seconds" else 10**9
     expected = np.array([[float(word) for word in row[1:]] for row in rows])
-    stamp = [exact(row[0]) // scale for row in rows]
-    for parse in (parsers.parse_numpy, parsers.parse_polars):
-        read = parse(text, form)
-        assert (read is None) == (max(map(abs, stamp)) > LAST_STAMP)
-        if read is not None:
-            assert read[0].tolist() == stamp
-            np.testing.assert_array_equal(np.transpose(read[1]), expected)
+    stamp = [exact(row[0].decode()) // scale for row in rows]
+    good = [abs(each) <= LAST_STAMP for each in stamp]
+    upto = good.index(False) if False in good else len(good)
+    for parse in BOTH:
+        read = parse(text, layout, width)
+        assert (read.fault is None) == all(good)
+        assert read.stamp.tolist() == stamp[:upto]
+        np.testing.assert_array_equal(read.values, expected[:upto])
+    assert_same(*(parse(*table) for parse in BOTH))
 
 
-@pytest.mark.parametrize("text", ["1  2\t3\n 4 5   6 \n", "1 2 3\r\n4\t5 6\r\n"])
-def test_numpy_takes_any_white_space(text):
-    stamp, columns = parsers.parse_numpy(text.encode(), form_of(3))
-    assert stamp.tolist() == [10**9, 4 * 10**9]
-    np.testing.assert_array_equal(columns, [[2, 5], [3, 6]])
+def test_decimals_of_all_sizes_and_ties_are_rounded_as_python_does(rng):
+    shapes = [f"{x:.{digits}e}" for x in rng.normal(size=300) for digits in (3, 15, 17, 19, 24)]
+    moved = [word.partition("e")[0] + f"e{rng.integers(-70, 70)}" for word in shapes]
+    halves = [str(2 * int(x) + 1) for x in rng.integers(2**52, 2**53, size=2000)]  # 54 bits: ties
+    halves += [f"{half}.{'0' * zeros}1" for half in halves[:200] for zeros in (0, 5, 20)]
+    words = shapes + moved + halves
+    layout, width = layout_of(1, stamps=0)
+    read = parsers.parse_compiled("\n".join(words).encode(), layout, width)
+    assert read.values[:, 0].tolist() == [float(word) for word in words]
 
 
-@pytest.mark.parametrize("text", ["1.5 , 2,3\n", " 1.5,2 ,\t3\r\n"])
-def test_numpy_takes_blanks_beside_commas(text):
-    stamp, columns = parsers.parse_numpy(text.encode(), form_of(3, ","))
-    assert stamp.tolist() == [1_500_000_000]
-    np.testing.assert_array_equal(columns, [[2], [3]])
+@pytest.mark.parametrize("parse", BOTH)
+@pytest.mark.parametrize(
+    "text",
+    ["1  2\t3\n 4 5   6 \n", "1 2 3\r\n4\t5 6\r\n", "1 2 3\r4,5 , 6", "\n1 2 3\n# x\n\n4 5 6\n"],
+)
+def test_white_space_commas_comments_and_line_ends(text, parse):
+    read = parse(text.encode(), *layout_of(3))
+    assert read.fault is None
+    assert read.stamp.tolist() == [10**9, 4 * 10**9]
+    np.testing.assert_array_equal(read.values, [[2, 3], [5, 6]])
+
+
+@pytest.mark.parametrize("parse", BOTH)
+def test_lines_are_counted_and_comments_found(parse):
+    text = b"1 2\n\n # a\n3 4\n#b\n5 6\n7\n8 9\n"
+    read = parse(text, *layout_of(2))
+    assert read.line.tolist() == [0, 3, 5]
+    assert [(line, text[at : at + 4]) for line, at in read.comments] == [
+        (2, b" # a"),
+        (4, b"#b\n5"),
+    ]
+    assert (read.lines, text[read.fault :]) == (6, b"7\n8 9\n")
 
 
 JUNK = [
     "1 2\n", "1 2 3 4\n", "1 2 3\n4 5\n", "1 2 3\n4 5 6 7\n", "1 2-3\n", "1 2-3  4\n",
-    "1 2.3.4 5\n", "1 2 x\n", "1 1_0 2\n", "1 0x10 2\n", "1 1d5 2\n", "1 2 3 # 4\n", "#1 2 3\n",
-    "1 2 \0\n", "1 2 ٣\n", "1\xa02 3\n", "1 2 3\n\n4 5 6\n", "1,2,3\n", "1 2 1e\n", "1 2 -\n",
-    "1 2 nan(1)\n", "1 2 infin\n", "1 '2' 3\n", '1 "2" 3\n', "1 2 3\r4 5 6\n\n", "1 2\r 3\n",
+    "1 2.3.4 5\n", "1 2 x\n", "1 1_0 2\n", "1 0x10 2\n", "1 1d5 2\n", "1 2 3 # 4\n",
+    "1 2 \0\n", "1 2 ٣\n", "1\xa02 3\n", "1,2 3\n", "1, 2 3\n", "1 2, 3\n", ",1,2,3\n", "1,2,3,\n",
+    "1,,2\n", "1 2 1e\n", "1 2 -\n", "1 2 1e+\n", "1 2 .\n", "1 2 +-3\n",
+    "1 2 nan(1)\n", "1 2 infin\n", "1 '2' 3\n", '1 "2" 3\n', "1 2\r 3\n",
     "nan 2 3\n", "-inf 2 3\n", "1e19 2 3\n", "1e400 2 3\n", "9223372036.854775808 2 3\n",
-    "-9223372036.854775808 2 3\n",
+    "-9223372036.854775808 2 3\n", "1x 2 3\n",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", JUNK)
-@pytest.mark.parametrize("parse", [parsers.parse_numpy, parsers.parse_polars])
+@pytest.mark.parametrize("parse", BOTH)
 def test_neither_takes_what_is_no_table(text, parse):
-    assert parse(text.encode(), form_of(3)) is None
+    assert parse(text.encode(), *layout_of(3)).fault is not None
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40))
-def test_bytes_among_the_rows_are_read_alike_or_not_at_all(before, after):
+def test_bytes_among_the_rows_are_read_alike(before, after):
     text = b"1 2 3\n" + before + b" 2 3\n4 5 " + after + b"\n"
-    rows = parsers.parse_numpy(text, form_of(3))
-    if rows is not None and len(rows[0]) == text.count(b"\n"):
-        tidy = b"".join(b" ".join(line.split()) + b"\n" for line in text.splitlines())
-        assert_same(rows, parsers.parse_polars(tidy, form_of(3)))
+    assert_same(*(parse(text, *layout_of(3)) for parse in BOTH))
 
 
 def test_the_last_stamps_are_taken():
     last = f"{LAST_STAMP // 10**9}.{LAST_STAMP % 10**9}"
-    for parse in (parsers.parse_numpy, parsers.parse_polars):
-        stamp, _ = parse(f"-{last} 1\n{last} 1\n".encode(), form_of(2))
-        assert stamp.tolist() == [-LAST_STAMP, LAST_STAMP]
+    for parse in BOTH:
+        read = parse(f"-{last} 1\n{last} 1\n".encode(), *layout_of(2))
+        assert read.stamp.tolist() == [-LAST_STAMP, LAST_STAMP]
 
 
 def test_rows_without_stamps_are_counted():
-    form = form_of(2, stamps=0)
-    for parse in (parsers.parse_numpy, parsers.parse_polars):
-        count, columns = parse(b"1 2\n3 4\n", form)
-        assert count.tolist() == [0, 1]
-        np.testing.assert_array_equal(columns, [[1, 3], [2, 4]])
+    for parse in BOTH:
+        read = parse(b"1 2\n3 4\n", *layout_of(2, stamps=0))
+        assert read.stamp.tolist() == [0, 1]
+        np.testing.assert_array_equal(read.values, [[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize("stamped", [True, False])
 def test_no_text_has_no_rows_but_columns(stamped):
-    form = form_of(4, stamps=int(stamped))
-    for parse in (parsers.parse_numpy, parsers.parse_polars):
-        stamp, columns = parse(b"", form)
-        assert (len(stamp), len(columns)) == (0, 4 - stamped)
+    for parse in BOTH:
+        read = parse(b"", *layout_of(4, stamps=int(stamped)))
+        assert (len(read.stamp), read.values.shape, read.lines) == (0, (0, 4 - stamped), 0)
 
 
 @given(stamps())
@@ -187,10 +210,8 @@ def test_both_read_real_files_alike(shared_data, monkeypatch):
     compared = 0
     for path in paths:
         found = []
-        for parse in (parsers.parse_numpy, parsers.parse_polars):
-            monkeypatch.setattr(
-                "smfeval.io.text_reader.choose_parser", lambda text, parse=parse: parse
-            )
+        for parse in BOTH:
+            monkeypatch.setattr("smfeval.io.text_reader.parse_rows", parse)
             try:
                 found.append(read_numbers(path, COLUMNS))
             except FormatError as error:
@@ -199,33 +220,11 @@ def test_both_read_real_files_alike(shared_data, monkeypatch):
             assert found[0] == found[1]
             continue
         for one, other in zip(found[0].blocks, found[1].blocks, strict=True):
-            assert_same((one.stamp, one.columns), (other.stamp, other.columns))
+            assert one.stamp.tolist() == other.stamp.tolist()
+            np.testing.assert_array_equal(one.values, other.values)
         compared += 1
     if not compared:
         pytest.skip("no text of numbers in ../shared/data")
-
-
-@pytest.fixture
-def without_polars(monkeypatch):
-    monkeypatch.delitem(sys.modules, "polars", raising=False)
-
-
-@pytest.mark.usefixtures("without_polars")
-def test_little_text_goes_to_numpy_and_much_to_polars(monkeypatch):
-    monkeypatch.setattr(parsers, "NUMPY_BYTES", 10)
-    assert parsers.choose_parser(b"x" * 10) is parsers.parse_numpy
-    assert parsers.choose_parser(b"x" * 11) is parsers.parse_polars
-
-
-@pytest.mark.usefixtures("without_polars")
-def test_what_was_read_before_does_not_choose_the_parser(monkeypatch):
-    monkeypatch.setattr(parsers, "NUMPY_BYTES", 10)
-    assert [parsers.choose_parser(b"x" * 4) for _ in range(5)] == 5 * [parsers.parse_numpy]
-
-
-def test_polars_is_taken_where_it_is_imported_already(monkeypatch):
-    monkeypatch.setitem(sys.modules, "polars", sys)
-    assert parsers.choose_parser(b"1 2\n") is parsers.parse_polars
 
 
 READ_SMALL = """
@@ -256,5 +255,6 @@ def test_reading_little_text_imports_nothing_heavy(tmp_path):
 
 def test_a_stamp_of_thousands_of_digits_is_refused_in_words():
     word = "0." + "1" * 5000  # more than Python turns into an integer
-    assert parsers.parse_numpy(f"{word} 2 3\n".encode(), form_of(3)) is None
+    for parse in BOTH:
+        assert parse(f"{word} 2 3\n".encode(), *layout_of(3)).fault == 0
     assert "5002 characters" in invalid_stamp_reason(word, "seconds")

@@ -286,7 +286,7 @@ def _normalise(name: str) -> str:
 def _unit(name: str) -> str:
     """The unit that a name has in brackets, or degrees behind it: `yaw_std_deg`."""
     found = re.search(r"[\[(]([^\d\])][^\])]*)[\])]\s*[\"']?$", name)
-    behind = UNIT_SUFFIX.fullmatch(_normalise(name))
+    behind = re.fullmatch(UNIT_SUFFIX, _normalise(name))
     return found[1].strip().lower() if found else behind[2][:3] if behind else ""
 
 

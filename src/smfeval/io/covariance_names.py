@@ -42,18 +42,15 @@ def _one_of(known: Iterable[str]) -> str:
 
 
 _KIND, _AXIS = _one_of(kind for kind in KINDS if len(kind) > 1), _one_of(AXIS_ROWS)
-BY_AXES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?P<kind>{_KIND})_?(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?",  # std_x, cov_x_y
-        rf"(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?_?(?P<kind>{_KIND})",  # x_std, xy_cov
-        rf"(?P<kind>s)_?(?P<i>{_AXIS})(?P<j>)",  # sx
-        rf"(?P<kind>c|p)_?(?P<i>{_AXIS})_?(?P<j>{_AXIS})",  # P_xy, pxy
-    )
+BY_AXES = (  # compiled when a column is met
+    rf"(?P<kind>{_KIND})_?(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?",  # std_x, cov_x_y
+    rf"(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?_?(?P<kind>{_KIND})",  # x_std, xy_cov
+    rf"(?P<kind>s)_?(?P<i>{_AXIS})(?P<j>)",  # sx
+    rf"(?P<kind>c|p)_?(?P<i>{_AXIS})_?(?P<j>{_AXIS})",  # P_xy, pxy
 )
-BY_NUMBER = re.compile(rf"(?:position_)?(?P<kind>{_KIND}|[cp])_?(\d+)(?:_(\d+))?")
-GROUP_FIRST = re.compile(rf"(pos|position|rot|theta)_({_KIND})_?([xyz])")  # pos_std_x
-UNIT_SUFFIX = re.compile(r"(.+)_(deg|degrees|rad|radians|m|metres|meters)_?2?")
+BY_NUMBER = rf"(?:position_)?(?P<kind>{_KIND}|[cp])_?(\d+)(?:_(\d+))?"
+GROUP_FIRST = rf"(pos|position|rot|theta)_({_KIND})_?([xyz])"  # pos_std_x
+UNIT_SUFFIX = r"(.+)_(deg|degrees|rad|radians|m|metres|meters)_?2?"
 
 Entry = tuple[int, int]
 LAYOUTS = {  # role in `columns`, and size: entries in the order of the columns
@@ -128,15 +125,15 @@ class Reading:
 
 def part_named(key: str) -> NamedEntry | None:
     """The number of a covariance that a normalised name means."""
-    suffix = UNIT_SUFFIX.fullmatch(key)
+    suffix = re.fullmatch(UNIT_SUFFIX, key)
     key = suffix[1] if suffix else key
     if key in TWO_BLOCKS:
         return NamedEntry("covariance", entry=TWO_BLOCKS[key])
-    if match := BY_NUMBER.fullmatch(key):
+    if match := re.fullmatch(BY_NUMBER, key):
         number = tuple(digits for digits in match.groups()[1:] if digits)
         return NamedEntry(KINDS[match["kind"]], match["kind"], number=number)
-    key = GROUP_FIRST.sub(r"\2_\1_\3", key)
-    for match in filter(None, (pattern.fullmatch(key) for pattern in BY_AXES)):
+    key = re.sub(GROUP_FIRST, r"\2_\1_\3", key)
+    for match in filter(None, (re.fullmatch(pattern, key) for pattern in BY_AXES)):
         kind, i, j = KINDS[match["kind"]], match["i"], match["j"]
         if kind == "sigma" and j:
             return None  # sigma_xx may be a variance, sigma_xy a signed root

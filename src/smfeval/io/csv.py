@@ -41,12 +41,12 @@ from smfeval.io.geodetic import local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
     LAST_STAMP,
+    NUMBER,
     billionths,
     invalid_stamp_reason,
     is_unusual_number,
 )
 from smfeval.io.source import BOM, open_input, spell_source
-from smfeval.io.text_reader import NUMBER
 from smfeval.io.unread_columns import unread_columns
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints

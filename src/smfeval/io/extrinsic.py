@@ -13,9 +13,9 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
+from smfeval.io.parsers import NUMBER
 from smfeval.io.remote import local_path
 from smfeval.io.source import exists, read_json_or_yaml
-from smfeval.io.text_reader import NUMBER
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Bools, Floats
 

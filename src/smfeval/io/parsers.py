@@ -1,13 +1,14 @@
-"""Rows of numbers in text: what they must look like, and their parsers.
+"""Rows of numbers in text: what they must look like, and their parser.
 
-Numpy parses little text, polars much; the result is one. Every number is rounded correctly and a
-stamp keeps every digit. Importing polars takes as long as parsing 8 MB by numpy; once it is
-imported it is the faster one for any text.
+Every number is rounded correctly and a stamp keeps every digit. The parser is `rows.c`, which an
+installation with a C compiler builds; another has the same in Python, thirty times slower.
 """
 
-import sys
-from collections.abc import Callable
+import ctypes
+import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -47,28 +48,44 @@ class PackedColumns:
     start: int
     index: Ints
 
-    def unpack(self, columns: list[Floats], out: Floats) -> None:
-        """Fill matrices (n, d, d) from columns from `start` on, some rows at a time, in cache."""
-        entry, flat = self.index.ravel(), out.reshape(len(out), self.index.size)
+    def unpack(self, values: Floats, out: Floats) -> None:
+        """Fill matrices (n, d, d) from all columns but the stamp, some rows at a time, in cache."""
+        entry = self.start - 1 + self.index.ravel()
+        flat = out.reshape(len(out), self.index.size)
         for part in chunks(len(out)):
-            packed = np.stack([column[part] for column in columns], axis=1)
-            np.take(packed, entry, axis=1, out=flat[part], mode="clip")
+            np.take(values[part], entry, axis=1, out=flat[part], mode="clip")
 
 
 @dataclass(frozen=True)
-class RowFormat:
-    """How a file writes its rows, as the first of them shows."""
+class ParsedRows:
+    """The rows of a text, up to the first line that is none.
 
-    layout: Layout
-    separator: str
-    width: int
+    Attributes
+    ----------
+    stamp
+        Exact nanoseconds (rows,), or (rows, stamps) of several; without any, the rows counted.
+    values
+        The other columns, (rows, columns).
+    line
+        Of each row, from 0. (rows,).
+    lines
+        That were read.
+    comments
+        Line and offset of each.
+    fault
+        Offset of the line that is no row, if there is one.
+    """
+
+    stamp: Ints
+    values: Floats
+    line: Ints
+    lines: int
+    comments: list[tuple[int, int]]
+    fault: int | None
 
 
-# Exact nanoseconds (rows,), or (rows, stamps) of several; for rows without a stamp, their count;
-# and the other columns, each (rows,).
-ParsedRows = tuple[Ints, list[Floats]]
-Parser = Callable[[bytes, RowFormat], ParsedRows | None]
-
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
+NO_STAMP = -(2**63)
 DECIMALS = 9  # of a second: whole nanoseconds
 LAST_STAMP = 2**63 - 1  # ns: the year 2262
 LARGEST_SHOWN = 1e28  # a stamp beyond this is shown as it is written, not with all its digits
@@ -115,80 +132,128 @@ def invalid_stamp_reason(word: str, unit: Unit) -> str | None:
     return f"stamp {shown} is beyond the year 2262, the last that nanoseconds can count to"
 
 
-def _empty_rows(form: RowFormat) -> ParsedRows:
-    """What is read from no text."""
-    stamps = form.layout.stamps
-    shape = (0, stamps) if stamps > 1 else (0,)
-    return np.empty(shape, np.int64), [np.empty(0)] * (form.width - stamps)
-
-
-NUMPY_BYTES = 8 * 2**20  # parsing this much by numpy costs as much as importing polars
-
-# What numbers (nan and infinity among them), separators and line ends are written with.
-NUMBER_CHARACTERS = b"0123456789+-.eE \t,\r\n" + b"nanifityNANIFITY"
-
-
-def choose_parser(text: bytes) -> Parser:
-    """The parser of a file, by the size of its first chunk; polars if it is imported anyway."""
-    much = len(text) > NUMPY_BYTES or "polars" in sys.modules
-    return parse_polars if much else parse_numpy
-
-
-def parse_numpy(text: bytes, form: RowFormat) -> ParsedRows | None:
-    """Stamps and columns of text that is rows of numbers throughout; None of any other."""
-    if not text.strip():
-        return _empty_rows(form)
-    if text.translate(None, NUMBER_CHARACTERS):
+def read_stamp(word: bytes, unit: Unit) -> int | None:
+    """Nanoseconds of a word; None where it is no stamp."""
+    if not NUMBER.fullmatch(word) or invalid_stamp_reason(word.decode(), unit) is not None:
         return None
-    lines = text.decode("ascii").splitlines()
-    delimiter = "," if form.separator == "," else None
-    try:
-        values = np.loadtxt(lines, comments=None, delimiter=delimiter, ndmin=2)
-    except ValueError:  # a word is no number, or a row is short
-        values = np.empty((0, 0))
-    if values.shape != (len(lines), form.width):
-        return None
+    return nanoseconds(word.decode(), unit)
 
-    count = form.layout.stamps
-    if count == 0:
-        return np.arange(len(lines)), list(values.T)
-    words = [word.strip() for line in lines for word in line.split(delimiter, count)[:count]]
-    usual = np.abs(values[:, :count]).max() <= LARGEST_SHOWN and not any(
-        map(is_unusual_number, words)
+
+def split_words(line: bytes) -> list[bytes]:
+    """The words of a line, between commas if it has any."""
+    return [word.strip() for word in line.split(b",")] if b"," in line else line.split()
+
+
+def parse_rows(text: bytes, layout: Layout, width: int) -> ParsedRows:
+    """Rows of so many numbers, between comments and blank lines."""
+    parse = parse_in_python if compiled() is None else parse_compiled
+    return parse(text, layout, width)
+
+
+def parse_in_python(text: bytes, layout: Layout, width: int) -> ParsedRows:
+    """Word by word: what `rows.c` does, for installations without it."""
+    count, unit = layout.stamps, layout.unit
+    stamp, values, lines, comments = [], [], [], []
+    offset, number, fault = 0, 0, None
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        words = split_words(line)
+        if line.lstrip().startswith(b"#"):
+            comments.append((number, offset))
+        elif line.strip():
+            stamps = [read_stamp(word, unit) for word in words[:count]]
+            plain = len(words) == width and all(map(NUMBER.fullmatch, words))
+            if not plain or None in stamps:
+                fault = offset
+                break
+            stamp.append(stamps)
+            values.append([float(word) for word in words[count:]])
+            lines.append(number)
+        offset += len(line)
+    else:
+        number += 1 if text else 0
+    table = np.array(values).reshape(len(lines), width - count)
+    whole = np.array(stamp, np.int64).reshape(len(lines), count)
+    return ParsedRows(_one_stamp(whole), table, np.array(lines, np.int64), number, comments, fault)
+
+
+def _one_stamp(stamp: Ints) -> Ints:
+    """Stamps (rows, 1) as (rows,); where there are none, the rows counted."""
+    return stamp[:, 0] if stamp.shape[1] == 1 else stamp if stamp.size else np.arange(len(stamp))
+
+
+POWERS = range(-80, 81)  # as in rows.c
+
+
+class CompiledForm(ctypes.Structure):
+    """`Form` of rows.c."""
+
+    Number = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
+    Stamp = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+    Comment = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+    _fields_ = (
+        ("powers", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("stamps", "width", "places")),
+        ("read_number", Number),
+        ("read_stamp", Stamp),
+        ("note_comment", Comment),
     )
-    stamps = [nanoseconds(word, form.layout.unit) for word in words] if usual else []
-    if not stamps or max(map(abs, stamps)) > LAST_STAMP:
-        return None
-    shape = (-1,) if count == 1 else (-1, count)
-    return np.array(stamps).reshape(shape), list(values.T[count:])
 
 
-def parse_polars(text: bytes, form: RowFormat) -> ParsedRows | None:
-    """Stamps and columns of text that is rows of numbers throughout; None of any other."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
-    if not text:
-        return _empty_rows(form)
-    if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
-        return None  # alone it ends a line too, but to polars it is white space
-    count = form.layout.stamps
-    exact = pl.Decimal(38, DECIMALS)  # every digit, where a float would round
-    schema = {str(at): exact if at < count else pl.Float64() for at in range(form.width)}
+@cache
+def compiled() -> ctypes.CDLL | None:
+    """The library of rows.c; None where none was built at the installation."""
     try:
-        frame = pl.read_csv(
-            text, separator=form.separator, has_header=False, quote_char=None, schema=schema
-        )
-    except pl.exceptions.PolarsError:
+        library = ctypes.CDLL(str(Path(__file__).with_name("rows.c.so")))
+    except OSError:
         return None
-    series = list(frame.iter_columns())
-    scaled = [each.to_physical() for each in series[:count]]  # whole billionths
-    if form.layout.unit == "nanoseconds":
-        scaled = [each // NANOSECONDS for each in scaled]
-    nulls = any(frame.null_count().row(0))
-    if nulls or any(len(each) and max(each.max(), -each.min()) > LAST_STAMP for each in scaled):  # type: ignore[operator, type-var]
-        return None
-    columns = [each.to_numpy() for each in series[count:]]
-    stamps = [each.cast(pl.Int64).to_numpy() for each in scaled]
-    if count == 0:
-        return np.arange(len(frame)), columns
-    return stamps[0] if count == 1 else np.stack(stamps, axis=1), columns
+    for function in (library.parse_rows, library.count_ends):
+        function.restype = ctypes.c_int64
+    return library
+
+
+@cache
+def powers_of_five() -> Ints:
+    """128 leading bits of 5^q, rounded down, or up where q is -27 to -1. (powers, 2)."""
+    found = []
+    for q in POWERS:
+        size = (5 ** abs(q)).bit_length()
+        bits = (5**q << 128) >> size if q >= 0 else (1 << (127 + size)) // 5**-q + (q >= -27)
+        found.append((bits >> 64, bits & (2**64 - 1)))
+    return np.array(found, np.uint64)
+
+
+def parse_compiled(text: bytes, layout: Layout, width: int) -> ParsedRows:
+    """By rows.c, which asks back for the words that it leaves undecided."""
+    library, count, unit = compiled(), layout.stamps, layout.unit
+    assert library is not None
+    comments: list[tuple[int, int]] = []
+
+    def number(word: int, size: int) -> float:
+        text = ctypes.string_at(word, size)
+        return float(text) if NUMBER.fullmatch(text) else 0.0
+
+    def stamp_of(word: int, size: int) -> int:
+        found = read_stamp(ctypes.string_at(word, size), unit)
+        return NO_STAMP if found is None else found
+
+    asked = CompiledForm(
+        powers_of_five().ctypes.data,
+        count,
+        width,
+        DECIMALS if unit == "seconds" else 0,
+        CompiledForm.Number(number),
+        CompiledForm.Stamp(stamp_of),
+        CompiledForm.Comment(lambda line, offset: comments.append((line, offset))),
+    )
+    size = ctypes.c_int64(len(text))
+    room = library.count_ends(text, size) + 1
+    stamp, line = np.empty((room, count), np.int64), np.empty(room, np.int64)
+    values = np.empty((room, width - count))
+    lines, fault = ctypes.c_int64(), ctypes.c_int64()
+    places = [ctypes.c_void_p(array.ctypes.data) for array in (stamp, values, line)]
+    more = ctypes.byref(lines), ctypes.byref(fault)
+    rows = library.parse_rows(text, size, ctypes.byref(asked), *places, *more)
+    at = None if fault.value < 0 else fault.value
+    return ParsedRows(
+        _one_stamp(stamp[:rows]), values[:rows], line[:rows], lines.value, comments, at
+    )

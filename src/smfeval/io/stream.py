@@ -37,7 +37,7 @@ from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
-from smfeval.io.parsers import Layout, RowFormat, parse_polars
+from smfeval.io.parsers import Layout, parse_rows
 from smfeval.io.source import (
     BOM,
     HEAD_BYTES,
@@ -342,12 +342,9 @@ Parsed = tuple[Ints, Floats, Floats, Floats | None]
 
 def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
     """Rows of 29 numbers, pose and lower triangle of the covariance, or of 8, the pose alone."""
-    text = b"\n".join(rows)
-    if b"\t" in text or b"  " in text:
-        text = b"\n".join(b" ".join(row.split()) for row in rows)
-    parsed = parse_polars(text, RowFormat(Layout({width: "numbers"}), " ", width))
-    stamp, columns = parsed or (np.empty(0, np.int64), [])
-    if len(stamp) != len(rows) or any(np.isnan(column).any() for column in columns):
+    parsed = parse_rows(b"\n".join(rows), Layout({width: "numbers"}), width)
+    numbers = parsed.values
+    if len(numbers) != len(rows) or np.isnan(numbers).any():
         for row, number in zip(rows, line, strict=True):  # the first that is wrong is named
             cells = row.split()
             if len(cells) != width:
@@ -357,9 +354,8 @@ def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
                 shown = wrong[:40].decode("utf-8", "replace")
                 raise FormatError(f"{name}:{number}: {shown!r} is no number")
         raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
-    numbers = np.stack(columns, axis=1)
     covariance = unpack_lower(numbers[:, 7:]) if width == 29 else None
-    return stamp, numbers[:, :3], numbers[:, 3:7], covariance
+    return parsed.stamp, numbers[:, :3], numbers[:, 3:7], covariance
 
 
 def _is_finite(cell: bytes) -> bool:

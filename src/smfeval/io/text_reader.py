@@ -1,29 +1,25 @@
 """Text files of numbers: a header of comments, then rows of columns, the stamps first.
 
 Read in chunks of whole lines, so memory stays bounded and gzip streams; a stamp keeps every digit.
-A chunk that the parser does not take at once (comments between rows, an error) is tidied line by
-line, which also finds the line to blame.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
 from smfeval.io.parsers import (
+    NUMBER,
     Layout,
-    PackedColumns,
-    Parser,
-    RowFormat,
-    choose_parser,
     invalid_stamp_reason,
+    parse_rows,
+    split_words,
 )
 from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
 from smfeval.maths.arrays import Floats, Ints, read_only
@@ -39,19 +35,17 @@ if TYPE_CHECKING:
 HeaderLine = tuple[int, str]
 CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 THREADED_BYTES = 4 * CHUNK_BYTES  # a smaller file is read before a second thread is of use
-COUNTED_BYTES = 2**18
 NEW_LINE = b"\n"
 LONG_LINE = f"a line is longer than {words.byte_size(LINE_BYTES)}; rows of numbers are shorter"
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I)
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Consecutive rows: their stamps, their other columns, and their lines."""
+    """Consecutive rows: their stamps, their other columns (n, columns), and their lines."""
 
     stamp: Ints
-    columns: list[Floats]
-    line: range | list[int]
+    values: Floats
+    line: Ints
 
 
 @dataclass(frozen=True)
@@ -76,36 +70,21 @@ class NumberTable:
     @property
     def width(self) -> int:
         """Columns of a row, the stamp included and packed ones left out."""
-        return len(self.blocks[0].columns) + 1
+        return self.blocks[0].values.shape[1] + 1
 
     def columns(self, start: int, stop: int) -> Floats:
         """Columns start to stop, counted with the last stamp as 0. (n, stop - start)."""
-        out = np.empty((len(self), stop - start))
-        for rows, block in self._block_slices():
-            for to, column in enumerate(block.columns[start - 1 : stop - 1]):
-                out[rows, to] = column
-        return read_only(out)
+        parts = [block.values[:, start - 1 : stop - 1] for block in self.blocks]
+        return read_only(np.concatenate(parts))
 
     def symmetric_matrices(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
-        packed, out = PackedColumns(start, index), np.empty((len(self), *index.shape))
-        for rows, block in self._block_slices():
-            packed.unpack(block.columns[start - 1 :], out[rows])
-        return read_only(out)
-
-    def _block_slices(self) -> Iterator[tuple[slice, RowBlock]]:
-        """Each block, and which rows it has."""
-        start = 0
-        for block in self.blocks:
-            yield slice(start, start + len(block.stamp)), block
-            start += len(block.stamp)
+        return read_only(np.concatenate([b.values[:, start - 1 + index] for b in self.blocks]))
 
     def without_last(self) -> "NumberTable":
         """All rows but the last."""
         *others, last = self.blocks
-        shorter = RowBlock(
-            last.stamp[:-1], [column[:-1] for column in last.columns], last.line[:-1]
-        )
+        shorter = RowBlock(last.stamp[:-1], last.values[:-1], last.line[:-1])
         return replace(self, blocks=(*others, shorter), matrices=self.matrices[:-1])
 
     def where(self, row: int) -> str:
@@ -238,94 +217,68 @@ class _Reader:
     """Parses chunk after chunk, counting lines and remembering what was noticed."""
 
     def __init__(self, path: Path, layout: Layout, first: bytes, line: int):
-        self.path, self.layout, self.line = path, layout, line
+        self.path, self.layout, self.line, self.first_row = path, layout, line, line
         self.size = path.stat().st_size  # bytes, of a gzipped file packed
         self.expected = 0  # rows in all, guessed by the first chunk
         self.notes: list[str] = []
         self.cut = False
-        self.parser: Parser | None = None  # chosen by the first chunk
         self.matrices = GrowingArray(layout.packed.index.shape if layout.packed else ())
 
-        width = len(_split_words(first))
+        width = len(split_words(first))
         if width not in layout.columns:
             needed = layout.allowed_counts()
             raise FormatError(f"{path}:{line}: {width} columns; {needed} are needed")
-        tabs = b"\t" in first and b" " not in first.strip()
-        separator = "," if b"," in first else "\t" if tabs else " "
-        self.form = RowFormat(layout, separator, width)
-        if separator == "," and not layout.commas:
+        self.width = width
+        if b"," in first and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
 
     def parse_block(self, text: bytes) -> RowBlock:
         """Rows of one chunk of whole lines, all columns."""
         text = text if text.endswith(NEW_LINE) else self._end_last_line(text)
-        # parts that stay in cache are counted four times as fast as by `bytes.count`
-        codes = np.frombuffer(text, np.uint8)
-        parts = (codes[at : at + COUNTED_BYTES] for at in range(0, len(codes), COUNTED_BYTES))
-        count = sum(int(np.count_nonzero(part == ord(NEW_LINE))) for part in parts)
-        first_line = self.line
-        self.line += count
-        self.parser = self.parser or choose_parser(text)
-        rows, line = self.parser(text, self.form), range(first_line, self.line)
-        if rows is None or len(rows[0]) != count:
-            block = self._parse_line_by_line(text, first_line, self.parser)
-        else:
-            block = RowBlock(*rows, line)
-        self.expected = self.expected or len(block.stamp) * self.size // max(len(text), 1)
-        return block
+        rows, first_line = parse_rows(text, self.layout, self.width), self.line
+        self.line += rows.lines
+        for line, at in rows.comments:
+            self.note_comment(_line_at(text, at), first_line + line)
+        if rows.fault is not None:
+            self._refuse_row(_line_at(text, rows.fault), self.line)
+        self.expected = self.expected or len(rows.stamp) * self.size // max(len(text), 1)
+        return RowBlock(rows.stamp, rows.values, first_line + rows.line)
 
     def take_block(self, block: RowBlock) -> RowBlock:
         """The rows without their packed matrices, which are poured onto their pile."""
         packed = self.layout.packed
         if packed is None:
             return block
-        matrices = self.matrices.new_rows(len(block.stamp), self.expected)
-        packed.unpack(block.columns[packed.start - 1 :], matrices)
-        return replace(block, columns=block.columns[: packed.start - 1])
+        packed.unpack(block.values, self.matrices.new_rows(len(block.stamp), self.expected))
+        return replace(block, values=block.values[:, : packed.start - 1].copy())
 
-    def _parse_line_by_line(self, text: bytes, first_line: int, parser: Parser) -> RowBlock:
-        """The slow way: every line stripped, split, checked and joined again."""
-        tidy: list[bytes] = []
-        numbers: list[int] = []
-        for number, line in enumerate(text.splitlines(), start=first_line):
-            if line.lstrip().startswith(b"#"):
-                if self.layout.one_header and line.lstrip().startswith(b"#%"):
-                    raise FormatError(
-                        f"{self.path}:{number}: a header line after the first row; are these two "
-                        "files in one?"
-                    )
-                self.note_comment(line, number)
-            elif line.strip():
-                tidy.append(self._check_row(line, number))
-                numbers.append(number)
-        rows = parser(b"".join(tidy), self.form)
-        if rows is None or len(rows[0]) != len(tidy):
-            unread = (at for at, row in enumerate(tidy) if parser(row, self.form) is None)
-            raise FormatError(f"{self.path}:{numbers[next(unread, 0)]}: the row cannot be read")
-        return RowBlock(*rows, numbers)
-
-    def _check_row(self, line: bytes, number: int) -> bytes:
-        """The row with single separators; what is wrong with it is named."""
-        words, place = _split_words(line), f"{self.path}:{number}"
-        if len(words) != self.form.width:
+    def _refuse_row(self, line: bytes, number: int) -> NoReturn:
+        """Name what is wrong with a row."""
+        words, place = split_words(line), f"{self.path}:{number}"
+        if len(words) != self.width:
             raise FormatError(
                 f"{place}: {len(words)} columns; {self.layout.allowed_counts()} are needed"
-                + (f", and line {number - 1} has {self.form.width}" if number > 1 else "")
+                + (f", and line {number - 1} has {self.width}" if number > 1 else "")
             )
         for column, word in enumerate(words, start=1):
             if not NUMBER.fullmatch(word):
                 shown = word[:40].decode("utf-8", errors="replace")
                 raise FormatError(f"{place}: column {column} is {shown!r}, which is not a number")
-        for word in words[: self.layout.stamps]:
-            reason = invalid_stamp_reason(word.decode(), self.layout.unit)
-            if reason is not None:
-                raise FormatError(f"{place}: {reason}")
-        return self.form.separator.encode().join(words) + NEW_LINE
+        reasons = (
+            invalid_stamp_reason(word.decode(), self.layout.unit)
+            for word in words[: self.layout.stamps]
+        )
+        raise FormatError(f"{place}: {next(filter(None, reasons), 'the row cannot be read')}")
 
     def note_comment(self, line: bytes, number: int) -> None:
         """A row that was commented out is worth a word; other comments are not."""
-        words = _split_words(line.lstrip().lstrip(b"#"))
-        width = self.form.width
+        if self.layout.one_header and number > self.first_row and line.lstrip().startswith(b"#%"):
+            raise FormatError(
+                f"{self.path}:{number}: a header line after the first row; are these two "
+                "files in one?"
+            )
+        words = split_words(line.lstrip().lstrip(b"#"))
+        width = self.width
         as_wide = len(words) in (width, width - 1)  # the mark may stand for a number
         if as_wide and words and all(NUMBER.fullmatch(word) for word in words):
             self.notes.append(f"{self.path}:{number}: a row is commented out; it was left out")
@@ -345,8 +298,9 @@ class _Reader:
         return text[:end]
 
 
-def _split_words(line: bytes) -> list[bytes]:
-    return [word.strip() for word in line.split(b",")] if b"," in line else line.split()
+def _line_at(text: bytes, offset: int) -> bytes:
+    """The line that begins there."""
+    return text[offset : text.find(NEW_LINE, offset)].splitlines()[0]
 
 
 def track_of_rows(
