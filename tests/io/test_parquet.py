@@ -1,11 +1,17 @@
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
 
 from smfeval.errors import FormatError
-from smfeval.io import read, write
+from smfeval.io import parquet_trial, read, write
 from smfeval.track import GaussianTrack, ParticleTrack
 from support.beliefs import gaussian, particles, poses
+from support.commands import run
+from support.study_folders import FAST, HERE, entered, planned
 
 
 @pytest.mark.parametrize("make", [gaussian, poses, particles])
@@ -68,3 +74,42 @@ def test_a_folder_named_like_the_home_folder_is_no_home_folder(tmp_path, rng, mo
     (tmp_path / "~").mkdir()
     write(track, "~/a.parquet")
     np.testing.assert_array_equal(read("~/a.parquet").position, track.position)
+
+
+def deadly(path, rng):
+    """A track whose pages have -106 numbers, by their headers, where there are 100."""
+    write(gaussian(100, rng), path)
+    count = b"\x2c\x15\xc8\x01\x15"  # Thrift: a structure whose first field is 2 * 100
+    assert count in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(count, b"\x2c\x15\xd3\x01\x15"))
+    return path
+
+
+def test_a_file_that_ends_the_reader_is_refused(tmp_path, rng):
+    with pytest.raises(FormatError, match="damaged or no Parquet file"):
+        read(deadly(tmp_path / "a.parquet", rng))
+    write(gaussian(7, rng), tmp_path / "b.parquet")
+    assert len(read(tmp_path / "b.parquet")) == 7
+
+
+def test_a_child_that_dies_speaks_for_its_file(tmp_path, rng, monkeypatch):
+    write(gaussian(7, rng), tmp_path / "a.parquet")
+    ending = f"import os; print({parquet_trial.ALIVE!r}, end='', flush=True); input(); os.abort()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", ending], **pipes) as child:
+        assert child.stdout.readline() == parquet_trial.ALIVE
+        monkeypatch.setattr(parquet_trial, "_child", child)
+        with pytest.raises(FormatError, match="the reader ends on it"):
+            read(tmp_path / "a.parquet")
+    assert child.returncode == -signal.SIGABRT
+    assert len(read(tmp_path / "a.parquet")) == 7  # by another child
+
+
+def test_a_study_with_one_worker_goes_on(tmp_path, monkeypatch, capsys, rng):
+    folder = entered(tmp_path, monkeypatch)
+    deadly(folder / "bold" / "one.parquet", rng)
+    (folder / "bold" / "one.square").unlink()
+    planned(folder, FAST.replace("bold/{track}.square", "bold/{track}.*"))
+    done = run(capsys, "study", "study.toml", *HERE)
+    assert done.code == 0
+    assert "3 runs scored, 1 failed" in done.err

@@ -9,7 +9,6 @@ of Cov(xi_i, xi_j), row by row, for each of them. Reads back bit for bit.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ from smfeval.io.atomic import replacing
 from smfeval.io.convention import SettledConvention, settle_convention
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import existing_file, refuse_size
+from smfeval.io.parquet_trial import load, survives
+from smfeval.io.source import current_limit, existing_file, refuse_size
 from smfeval.io.square import LOWER_TRIANGLE, normalisation_notes, square_header
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.stamps import seconds_text
@@ -38,7 +38,7 @@ COLUMNS = {
     "ensemble_se3": ["stamp", *POSE_COLUMNS, "weight"],
 }
 
-NUMBER_BYTES = 8  # of a float64, an int64
+NO_ROWS = -1  # bytes: the metadata alone
 STDERR = 2  # descriptor
 CROSS_COLUMNS = {"cross_stamp": pl.List(pl.Int64), "cross": pl.List(pl.Float64)}
 CROSS_NAMES = list(CROSS_COLUMNS)
@@ -152,45 +152,28 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     """The gauge in the header, which stands among the metadata."""
     del options
-    file = existing_file(path).absolute()
-    with _refusing_damage(path):
-        metadata = pl.read_parquet_metadata(_as_polars_takes_it(file))
+    metadata, _, _ = _load(path, most=NO_ROWS)
     return _parse_metadata(path, metadata).about().gauge
 
 
 def read_table(path: Path) -> tuple[dict[str, str], pl.DataFrame]:
-    """Metadata and rows of one Parquet file, whatever characters its name has.
-
-    Polars takes `[1]`, `*` and `?` in a name for a pattern, and `~` for the home folder, unless it
-    is told otherwise.
-    """
-    file = existing_file(path).absolute()
-    with _refusing_damage(path):
-        metadata = pl.read_parquet_metadata(_as_polars_takes_it(file))
-        lazy = pl.scan_parquet(_as_polars_takes_it(file), glob=False, hive_partitioning=False)
-        rows = lazy.select(pl.len()).collect().item()  # from the metadata
-        refuse_size(path, NUMBER_BYTES * rows * len(lazy.collect_schema()))
-        frame = lazy.collect()
+    """Metadata and rows of one Parquet file, whatever characters its name has."""
+    metadata, size, frame = _load(path, most=current_limit())
+    refuse_size(path, size)
+    assert frame is not None
     return metadata, frame
 
 
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
-    """What polars raises, or panics about, as one sentence."""
+def _load(path: Path, *, most: int) -> tuple[dict[str, str], int, pl.DataFrame | None]:
+    """Metadata, size and, of at most so many bytes, rows; damage is refused."""
+    file = existing_file(path).absolute()
+    if not survives(file, most):
+        raise FormatError(f"{path}: damaged or no Parquet file (the reader ends on it)")
     try:
         with _without_backtrace():
-            yield
+            return load(file, most)
     except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
         raise FormatError(f"{path}: damaged or no Parquet file ({reason_of(error)})") from error
-
-
-def _as_polars_takes_it(file: Path) -> Path | BytesIO:
-    """The path, or the bytes of a file whose name is not UTF-8."""
-    try:
-        str(file).encode()
-    except UnicodeEncodeError:
-        return BytesIO(file.read_bytes())
-    return file
 
 
 @contextmanager

@@ -162,6 +162,11 @@ def reading_limit(most: int | None) -> Iterator[None]:
         _limit.reset(token)
 
 
+def current_limit() -> int:
+    """Most bytes of data that a file may hold."""
+    return _limit.get()
+
+
 def refuse_size(path: Path | str, size: int, most: int | None = None) -> None:
     """Raise on a file that holds more than the limit, or than a kind of file may hold at most."""
     if size > (_limit.get() if most is None else most):
