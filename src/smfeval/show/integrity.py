@@ -1,12 +1,13 @@
 """Availability and misleading information under alert limits: lines of a report, and tables."""
 
-from math import degrees
+from dataclasses import dataclass
+from math import degrees, floor, log10
 from textwrap import wrap
 
 import numpy as np
 
 from smfeval import words
-from smfeval.maths.arrays import median_of
+from smfeval.maths.arrays import Floats, median_of, quantile_of
 from smfeval.score.integrity import ProtectedError, StanfordRegions
 from smfeval.show.report import Cell, Cells, ReportSection, Row, Table, labelled, number_cell
 from smfeval.summarise.integrity import Integrity
@@ -46,7 +47,7 @@ def _factor_texts(found: Integrity) -> list[str]:
         return []
     factor = f"sigma {words.number(found.factor)} times as large"
     then = f"available in {words.share(found.availability_then)} of scans"
-    return [f"{factor} would keep HMI at {words.exact(found.risk)}; it would be {then}"]
+    return [f"{factor} would keep HMI at {words.exact(found.risk)}, {then}"]
 
 
 def integrity_sections(found: Integrity) -> list[ReportSection]:
@@ -101,3 +102,74 @@ def _level_cells(component: ProtectedError) -> Cells:
         Cell(words.number(float(alone.ratio.max()))),
         *(Cell(words.count(int(np.sum(each)))) for each in counts),
     )
+
+
+BINS = 60  # of each axis of the diagram
+LEAST_SHARE = 0.02  # of the scans: smaller errors are in the outermost bins
+DECADES = (2, 5)  # that the axes of a diagram show at least and at most
+
+
+@dataclass(frozen=True)
+class StanfordDiagram:
+    """Counts of scans over error and protection level, in bins of equal width on a log scale."""
+
+    name: str
+    unit: str
+    limit: float
+    edges: Floats  # (BINS + 1,), of both axes
+    counts: Floats  # (BINS, BINS): by error, then by level
+    shares: dict[str, float]  # of scans, by region
+
+    @property
+    def title(self) -> str:
+        """The component, and how often it is hazardous."""
+        return f"{self.name}: HMI in {words.share(self.shares['HMI'])} of scans"
+
+
+def stanford_diagram(component: ProtectedError) -> StanfordDiagram:
+    """The diagram of one component alone; what is beyond its ends is in the outermost bins."""
+    unit = float(np.degrees(1.0)) if component.name == "attitude" else 1.0
+    error, level, limit = component.error * unit, component.level * unit, component.limit * unit
+    levels = level[np.isfinite(level) & (level > 0)]
+    high = 1.6 * max(float(error.max()), float(levels.max(initial=0.0)), limit)
+    least = min(float(levels.min(initial=limit)), float(quantile_of(error, LEAST_SHARE)), limit)
+    fewest, most = (10.0 ** (floor(log10(high)) - count) for count in DECADES)
+    low = min(max(10.0 ** floor(log10(max(least, most))), most), fewest)
+    edges = np.geomspace(low, high, BINS + 1)
+    x, y = (np.clip(each, low, high) for each in (error, level))
+    counts, _, _ = np.histogram2d(x, y, bins=[edges, edges])
+    alone, scans = StanfordRegions([component]), len(error)
+    hazardous, misleading = int(alone.hazardous.sum()), int(alone.misleading.sum())
+    available = int(alone.available.sum())
+    regions = {
+        "nominal": available - hazardous - misleading,
+        "MI": misleading,
+        "HMI": hazardous,
+        "unavailable": scans - available,
+    }
+    shares = {name: count / scans for name, count in regions.items()}
+    name = "deg" if component.name == "attitude" else "m"
+    return StanfordDiagram(component.name, name, limit, edges, counts, shares)
+
+
+def diagram_data(found: Integrity | None) -> list[dict[str, object]] | None:
+    """The diagrams for the page: bins that have scans; None where there is no integrity."""
+    if found is None:
+        return None
+    every = []
+    for each in map(stanford_diagram, found.regions.components):
+        middle = np.sqrt(each.edges[1:] * each.edges[:-1])
+        at, above = np.nonzero(each.counts)
+        every.append(
+            {
+                "title": each.title,
+                "unit": each.unit,
+                "limit": each.limit,
+                "ends": [float(each.edges[0]), float(each.edges[-1])],
+                "error": middle[at].tolist(),
+                "level": middle[above].tolist(),
+                "count": each.counts[at, above].tolist(),
+                "shares": {name: words.share(share) for name, share in each.shares.items()},
+            }
+        )
+    return every

@@ -74,7 +74,8 @@ def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gal
     """Every figure once, with all estimates that it can be drawn of; notes name the others."""
     found = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     jobs = _jobs({"evaluations": found, "evaluation": found})
-    whole = _draw_jobs([job for job in jobs if job[0] != "boxes" or len(found) > 1], make)
+    asked = {"boxes": len(found) > 1, "stanford": any(each.integrity for each in found)}
+    whole = _draw_jobs([job for job in jobs if asked.get(job[0], True)], make)
     figures, refused = dict(whole.figures), dict(whole.refusals)
     left_out: dict[str, list[str]] = {}  # reason -> figures
     for name in [name for name in refused if len(found) > 1 and name not in BELIEF_FIGURES]:

@@ -17,6 +17,7 @@ from smfeval.show.figures.errors import (
     reported_sigma,
     rotation_error,
 )
+from smfeval.show.figures.integrity import diagram_count, stanford
 from smfeval.show.figures.nees import (
     autocorrelation,
     degeneracy,
@@ -114,6 +115,9 @@ FIGURES: dict[str, FigureKind] = {
         FigureKind("pit", "evaluation", pit_histogram, TIME_IN, "PIT", shares=False),
         FigureKind("autocorrelation", "evaluation", autocorrelation, TIME_IN, "Autocorrelation"),
         FigureKind("k_over_horizon", "evaluation", k_over_horizon, TIME_IN),
+        FigureKind(
+            "stanford", "evaluation", stanford, 2.7, "Stanford diagram", diagram_count, shares=False
+        ),
         FigureKind("path", "track", path_from_above, path_height_in),
         FigureKind("sigma", "track", reported_sigma, TIME_IN),
         FigureKind("pairs", "comparison", pair_matrix, 2.8),

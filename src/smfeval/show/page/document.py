@@ -30,6 +30,7 @@ SCRIPTS = (
     "spaces.js",
     "curve.js",
     "horizons.js",
+    "stanford.js",
     "ellipsoid.js",
     "top_view.js",
     "scene.js",

@@ -30,7 +30,9 @@ DEGREES = float(np.degrees(1.0))  # of a radian
 UNBROKEN = 10_000  # letters of a line: browsers break it
 SPACE_HEADINGS = ("", "verdict", "k", "90 % coverage", "error (RMS)", "reported sigma")
 MOTION = ("relative motion", "scores of relative motion", "relative pose error", "k over the path")
-SETUP = ("setup", "notes")  # sections of the report; those that are neither are numbers
+SETUP = ("setup", "notes")
+INTEGRITY = ("integrity", "protection levels")  # sections of the report; all others are numbers
+FOLDS = {"setup": SETUP, "motion": MOTION, "integrity": INTEGRITY}
 
 
 def score_page(found: Sequence[Findings], *, command: str) -> str:
@@ -58,6 +60,7 @@ def score_page(found: Sequence[Findings], *, command: str) -> str:
             "tracks": tracks,
             "curves": [_curve(e) for e in evaluations],
             "horizons": horizons,
+            **_stanford(evaluations),
             "orientations": orientations,
             "pairs": False,
         },
@@ -96,10 +99,10 @@ def _verdict(found: Findings, *, who: str) -> Card:
 
 def _sections(found: Findings) -> dict[str, list[ReportSection]]:
     """The sections of the whole report by the fold that they stand in."""
-    sections: dict[str, list[ReportSection]] = {"motion": [], "numbers": [], "setup": [], "why": []}
+    sections: dict[str, list[ReportSection]] = {name: [] for name in (*FOLDS, "numbers", "why")}
     for each in all_sections(found.evaluation)[1:]:  # the first is on the card
-        fold = "setup" if each.title in SETUP else "motion" if each.title in MOTION else "numbers"
-        sections[fold].append(each)
+        fold = (name for name, titles in FOLDS.items() if each.title in titles)
+        sections[next(fold, "numbers")].append(each)
     if found.why is not None:
         from smfeval.show.causes import why_sections  # noqa: PLC0415  only where asked for
 
@@ -146,6 +149,15 @@ def _space_table(evaluation: Evaluation) -> Table | None:
             )
         )
     return Table(SPACE_HEADINGS, tuple(rows)) if evaluation.position.has_belief else None
+
+
+def _stanford(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """The diagrams of each estimate, where an alert limit is given."""
+    if not any(each.integrity for each in evaluations):
+        return {}
+    from smfeval.show.integrity import diagram_data  # noqa: PLC0415  only where asked for
+
+    return {"stanford": [diagram_data(each.integrity) for each in evaluations]}
 
 
 def _curve(evaluation: Evaluation) -> dict[str, Any] | None:

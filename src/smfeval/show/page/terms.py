@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 TERMS = {
     "90 % coverage": "How often the region that should hold the reference in 90 % of scans does "
     "hold it. Below 90 %: overconfident.",
+    "alert limit": "The largest error that the user of the pose can bear.",
     "at least": "Lower end of a one-sided 95 % interval: the number is above it with 95 % "
     "confidence.",
     "cannot tell": "The scans are too few, too dependent or without uncertainty, so neither "
@@ -22,6 +23,8 @@ TERMS = {
     "similar errors, so these are far fewer than the scans, and intervals rest on them.",
     "ellipsoid": "Where the reference should be found in 95 % of scans if the belief is "
     "consistent: from the reported covariance, plus that of the reference where it has one.",
+    "HMI": "Hazardously misleading information: the protection level is within the alert limit, "
+    "and the error is beyond it.",
     "energy score": "A proper score of the whole belief, in metres: mean distance between belief "
     "and reference, less half the spread of the belief. Lower is better; for poses without "
     "uncertainty it is the mean error.",
@@ -51,12 +54,16 @@ TERMS = {
     "MAE": "Mean absolute error: mean distance between estimate and reference, after alignment.",
     "median NEES": "The NEES that half of the scans exceed. About 2.37 for a consistent Gaussian "
     "in three dimensions.",
+    "MI": "Misleading information: the error is beyond its protection level, and within the alert "
+    "limit.",
     "NEES": "Normalised estimation error squared: the error measured in reported standard "
     "deviations, squared and summed over the axes. Its mean is the number of axes if consistent.",
     "overconfident": "Errors are larger than the reported covariance says. Whoever relies on the "
     "covariance takes more risk than they know.",
     "precision": "Minus the log determinant of the reported covariance, in nats: how sure the "
     "belief is, right or wrong.",
+    "protection level": "A bound of the error by the belief alone, which a consistent belief "
+    "leaves with the probability of the risk.",
     "psi": "Shape: 1 if errors scatter in the directions that the covariance says, larger if it is "
     "long where the errors are short.",
     "relative error": "Error of the motion over a horizon instead of the position in the world.",
@@ -64,6 +71,8 @@ TERMS = {
     "rotation": "Mean angle between the orientations of estimate and reference.",
     "sigma": "Reported standard deviation of the position error, after alignment what the "
     "alignment leaves of it: root of the trace of the covariance, the RMSE that it predicts.",
+    "Stanford diagram": "Scans by error and protection level: nominal above the diagonal, "
+    "misleading below it, hazardous where the alert limit lies between level and error.",
     "suspect": "k is above 1, but too few independent scans stand behind it to prove it.",
     "verdict": "Whether the reported uncertainty is consistent, judged by k and its 95 % interval.",
 }

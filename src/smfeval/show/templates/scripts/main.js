@@ -101,6 +101,7 @@ async function showTracks(told) {
   whenSeen(element("close-up"), (place) => views.push(closeUp(place, tracks, words, looked)), false);
   whenSeen(element("nees"), (place) => neesOverTime(place, tracks, told.orientations, looked, time));
   whenSeen(element("rotation"), (place) => rotationOverTime(place, tracks, told.orientations, looked, time));
+  if (element("stanford")) views.push(stanfordDiagrams(element("stanford"), told.stanford, looked));
   whenSeen(element("horizons"), (place) => horizonCurves(place, tracks, told.horizons));
 }
 
