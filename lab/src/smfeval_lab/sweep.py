@@ -65,7 +65,9 @@ def _plan_of_files(plan: SweepPlan, cache: RunCache, notes: Notes) -> SweepPlan:
     for (job, settings), said in notes.items():
         name = f"{job.filter} {format_settings(settings)}"
         path = f"{folder}/{{track}}/{job.stem}.square"
-        estimators[name] = PlannedEstimator(name, path)
+        logged = cache.folder / RUNS / job.track.name / f"{job.stem}.parquet"
+        telemetry = "{folder}/{name}.parquet" if logged.is_file() else None
+        estimators[name] = PlannedEstimator(name, path, telemetry=telemetry)
         runs[name] = (job.filter, settings)
         of_runs[name, job.track.name] = said
     return replace(

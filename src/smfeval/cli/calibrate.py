@@ -12,7 +12,7 @@ from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
 from smfeval.io import read, write
 from smfeval.io.documents import read_telemetry_columns, write_correction
-from smfeval.io.source_text import parse_source
+from smfeval.io.source_text import file_beside, parse_source
 from smfeval.show import calibration as show
 from smfeval.verbs import calibrate, files_read
 
@@ -83,13 +83,7 @@ def fill_in(patterns: list[str], estimates: list[str], flag: str) -> list[str]:
     if not patterns:
         return []
     if len(patterns) == 1:
-        return [
-            patterns[0]
-            .replace("{folder}", str(Path(estimate).parent))
-            .replace("{parent}", Path(estimate).parent.name)
-            .replace("{name}", words.stem(estimate))
-            for estimate, _ in map(parse_source, estimates)
-        ]
+        return [file_beside(patterns[0], estimate) for estimate in estimates]
     if len(patterns) != len(estimates):
         raise OptionError(
             f"{flag} names {words.count(len(patterns), 'file')} for "

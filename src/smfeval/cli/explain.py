@@ -4,7 +4,7 @@ import argparse
 
 from smfeval.cli.flags import given_files, keywords, read_keywords
 from smfeval.cli.outputs import check_saves, show_result
-from smfeval.cli.progress import progress
+from smfeval.cli.progress import progress, study_progress
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.explain.degeneracy import VOXEL_M, ScanGeometry, scan_geometry, scan_normals
@@ -13,11 +13,16 @@ from smfeval.explain.updates import Explanation, explain_updates
 from smfeval.io import read, split_source
 from smfeval.show.explain import Explained, document, last_line, report
 from smfeval.track import AnyTrack
-from smfeval.verbs import evaluate
+from smfeval.verbs import check_output_folder, evaluate
+
+PLAN_ENDING = ".toml"
+ONE_BELIEF = ("ref", "telemetry", "telemetry_offset", "scans", "voxel", "extrinsic")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Explain the updates behind one belief; returns the exit code."""
+    """Explain the updates behind one belief, or over a study; returns the exit code."""
+    if chosen.belief.endswith(PLAN_ENDING):
+        return _run_study(chosen)
     _refuse_ignored(chosen)
     check_saves(chosen, inputs=given_files(chosen.belief, chosen.ref, chosen.telemetry))
     with progress("explaining"):
@@ -42,6 +47,40 @@ def run(chosen: argparse.Namespace) -> int:
         lambda: document(found),
         lambda: last_line(found),
         lambda: report(found, verbose=chosen.verbose),
+    )
+    return 0
+
+
+def _run_study(chosen: argparse.Namespace) -> int:
+    """Explain the runs of a plan whose estimators have telemetry; returns the exit code."""
+    from smfeval.show.study import updates as show  # noqa: PLC0415  only for plans
+    from smfeval.studies.find import find_tasks  # noqa: PLC0415
+    from smfeval.studies.plan_file import read_plan  # noqa: PLC0415
+    from smfeval.studies.run import run_study  # noqa: PLC0415
+    from smfeval.studies.task import files_of  # noqa: PLC0415
+    from smfeval.studies.updates import updates_over_tracks  # noqa: PLC0415
+
+    given = {name for name in ONE_BELIEF if getattr(chosen, name) is not None}
+    if given or keywords(chosen):
+        raise OptionError("a plan says itself what is read and how; no other option goes with it")
+    plan = read_plan(chosen.belief)
+    if not any(each.telemetry for each in plan.estimators):
+        raise OptionError(
+            f"{chosen.belief}: no estimator has telemetry; name it, such as "
+            "telemetry = '{folder}/{name}.csv'"
+        )
+    found = find_tasks(plan)
+    inputs = [file for task in found.tasks for file in files_of(task)]
+    check_saves(chosen, inputs=[chosen.belief, *inputs])
+    check_output_folder(plan.output)
+    with study_progress(quiet=chosen.quiet) as hear:
+        study = run_study(plan, found, progress=hear).study
+    rows = updates_over_tracks(plan, study.results)
+    show_result(
+        chosen,
+        lambda: show.document(study),
+        lambda: "\n".join(show.sentences(rows)),
+        lambda: show.report(study),
     )
     return 0
 

@@ -34,7 +34,7 @@ SWEEP_LABELS = (
     *("not more accurate", "worse", "undecided"),
 )
 TAILS = ("long", "gaussian")  # `online.eprocess`
-DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate")  # whose results can be a table
+DOCUMENT_KINDS = ("score", "pair", "study", "sweep", "calibrate", "explain")
 STUDY_FORMATS = ("terminal", "markdown", "csv", "json", "latex")  # `show.study.formats`
 RECIPE_NAMES = ("paper",)  # `studies.plan`
 
@@ -165,9 +165,9 @@ FLAGS: dict[str, VerbFlags] = {
         "Where does the precision that a LiDAR filter reports come from?",
         (
             "est.square --telemetry updates.csv --ref truth.tum",
-            "est.square --scans walk.bag:/points --ref truth.tum",
+            "study.toml",
         ),
-        flag("belief", "BELIEF", "the estimate, or bag.mcap:/topic"),
+        flag("belief", "BELIEF", "the estimate, or a plan whose estimators have telemetry"),
         flag("--ref", "REF", "the reference; without it there is no k"),
         file("--telemetry", "FILE", "what each update did: .parquet or .csv"),
         flag(

@@ -81,6 +81,7 @@ class Point:
     scans: ScanSeries | None = field(default=None, repr=False, compare=False)
     k_rotation: Number | None = None  # where the rotation was scored
     k_pose: Number | None = None
+    credit: Number | None = None  # nat: what its points are credited with, from telemetry
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ def point_of(
         scans,
         numbers.get("k_rotation"),
         numbers.get("k_pose"),
+        numbers.get("credit"),
     )
 
 

@@ -88,7 +88,8 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 SCHEMA = "smfeval.sweep/1"
 SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
-RUN_NUMBERS = ("precision", "nees_median", "mae", *SPACE_NUMBERS)
+SETTING_NUMBERS = ("precision", "nees_median", "mae", *SPACE_NUMBERS)
+RUN_NUMBERS = (*SETTING_NUMBERS, "credit")
 SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
@@ -203,7 +204,7 @@ class Sweep(Result):
             "effects": [each.to_dict(unearned) for each in self.effects],
             "settings": [
                 {"estimator": row.estimator, "settings": dict(row.settings), "tracks": row.tracks}
-                | _numbers(row, RUN_NUMBERS)
+                | _numbers(row, SETTING_NUMBERS)
                 for row in self.rows
             ],
             "points": [
@@ -239,7 +240,7 @@ def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...
     for (estimator, settings), group in groups.items():
         medians: dict[str, Any] = {
             name: _median(group, name, level)
-            for name in RUN_NUMBERS
+            for name in SETTING_NUMBERS
             if all(getattr(point, name) is not None for point in group)
         }
         tracks = len({point.track for point in group})

@@ -21,7 +21,7 @@ from smfeval.results import Result
 from smfeval.track import AnyTrack
 
 DOCUMENT_BYTES = 256_000_000  # of a study with many thousand runs
-KINDS = ("score", "pair", "study", "sweep", "calibrate")  # documents whose results can be a table
+KINDS = ("score", "pair", "study", "sweep", "calibrate", "explain")  # whose results are a table
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import STANDARD_INPUT, URL, exists, is_url
@@ -30,6 +31,20 @@ KEYS = {
     for each in options_of(ReadOptions)
     for name in {each.name, each.flag or each.name}
 }
+
+
+def file_beside(pattern: str, source: str) -> str:
+    """A file of an estimate: its {folder}, the name of that ({parent}), its {name} without endings.
+
+    Such as '{folder}/reference.tum'.
+    """
+    estimate, _ = parse_source(source)
+    folder = Path(estimate).parent
+    return (
+        pattern.replace("{folder}", str(folder))
+        .replace("{parent}", folder.name)
+        .replace("{name}", words.stem(estimate))
+    )
 
 
 def parse_source(source: str | Path) -> tuple[str, dict[str, Any]]:

@@ -27,6 +27,7 @@ SHOWN = ("rmse", "energy", "log", "k", "coverage_90")
 SHOWN_OF = {
     "pair": ("k_pair", "surely_above", "nees_median", "distance", "energy", "log"),
     "sweep": ("precision", "nees_median", "mae"),
+    "explain": ("k", "posterior", "credit", "above_credit", "effective_points"),
     "calibrate": ("log_before", "log_after", "k_before", "k_after", "in_90_before", "in_90_after"),
 }
 FIT_NUMBERS = {"log": ("log_score", "nat"), "k": ("k", "1"), "in_90": ("coverage", "1")}
@@ -46,7 +47,7 @@ class ResultRow:
 class ResultTable:
     """Rows of one or several results of one kind."""
 
-    kind: str  # score (also those of studies), pair, sweep or calibrate
+    kind: str  # score (also those of studies), pair, sweep, calibrate or explain
     rows: tuple[ResultRow, ...]
 
     @property
@@ -174,6 +175,32 @@ def _calibrate_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
         yield _row(about | {"lost": held["lost"]}, _numbers(numbers))
 
 
+def _explain_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
+    """The belief that was explained, or the estimators of a study."""
+    if "study" in document:
+        for each in document["estimators"]:
+            about = {"study": document["study"], "estimate": each["estimator"]}
+            yield _row(about | {"runs": each["runs"]}, _numbers(each["numbers"]))
+        return
+    from smfeval.studies.updates import (  # noqa: PLC0415  seldom asked for
+        CREDIT_UNITS,
+        DISPLACEMENT_UNITS,
+        UPDATE_UNITS,
+    )
+
+    k, found = document["k"], document["explained"] or {"credit": {}, "degeneracy": {}}
+    values = {name: found["credit"].get(name) for name in CREDIT_UNITS}
+    values |= {f"r_squared_{name}": e["r_squared"] for name, e in found["degeneracy"].items()}
+    values |= {name: (found.get("displacement") or {}).get(name) for name in DISPLACEMENT_UNITS}
+    numbers = {
+        name: Number(float(value), UPDATE_UNITS.get(name, "1"))
+        for name, value in values.items()
+        if value is not None
+    }
+    about = {"estimate": document["belief"], "verdict": document["verdict"]}
+    yield _row(about, ({} if k is None else _numbers({"k": k})) | numbers)
+
+
 FITS = ("before", "after")
 ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
     "score": _score_rows,
@@ -181,6 +208,7 @@ ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
     "pair": _pair_rows,
     "sweep": _sweep_rows,
     "calibrate": _calibrate_rows,
+    "explain": _explain_rows,
 }
 
 

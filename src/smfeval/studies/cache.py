@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
-IGNORED_FOLDERS = ("cli", "show", "explain")  # not on the way to a score
+IGNORED_FOLDERS = ("cli", "show")  # not on the way to a score
 DIGEST_DIGITS = 12  # hexadecimal; two codes of one version are not taken for each other
 DIGEST_BYTES = 20
 ALGORITHM = "sha256"  # of what files hold: processors have it built in
@@ -281,6 +281,7 @@ def _decode(found: dict[str, Any]) -> dict[str, Any]:
 
     readers: dict[str, Callable[[Any], Any]] = {
         "numbers": lambda pairs: tuple((metric, made(Number, value)) for metric, value in pairs),
+        "updates": lambda pairs: tuple((name, made(Number, value)) for name, value in pairs),
         "alternatives": lambda listed: tuple(made(Alternative, each) for each in listed),
         "evidence": partial(made, TrackEvidence),
         "notes": tuple,

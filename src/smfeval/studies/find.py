@@ -13,14 +13,15 @@ from smfeval.io import read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
 from smfeval.io.presets import preset_named
-from smfeval.io.source import exists, is_url
-from smfeval.io.source_text import split_options
+from smfeval.io.source import exists, is_file, is_url
+from smfeval.io.source_text import file_beside, split_options
 from smfeval.options import TOLERANCE_S
 from smfeval.studies.plan import (
     Plan,
     PlannedEstimator,
     PlannedTrack,
     Reading,
+    expand_home,
     fill_pattern,
     source_file,
 )
@@ -111,7 +112,8 @@ def find_tasks(plan: Plan) -> StudyTasks:
                 reference = _own_reference(each, track, plan) or references[track.name]
                 extrinsic = extrinsics.of_run(each, track, estimate)
                 who = (each.name, track.group, track.name, repeat)
-                tasks.append(Task(*who, estimate, reference, extrinsic, options, plan.sensitivity))
+                chosen = (options, plan.sensitivity, _telemetry(each, track, estimate, plan))
+                tasks.append(Task(*who, estimate, reference, extrinsic, *chosen))
     refuse_misplaced_files(plan, tasks)
     pair_tasks, pair_notes = (
         pair_tasks_of(plan, runs, references, extrinsics) if plan.pairs else ((), ())
@@ -197,6 +199,19 @@ def _own_reference(each: PlannedEstimator, track: PlannedTrack, plan: Plan) -> I
     body = () if each.reference_body is None else (("body", each.reference_body),)
     reading = tuple((dict(track.reading) | own).items())
     return Input(sources[0], _resolve_paths(reading, track, plan)[0] + body)
+
+
+def _telemetry(each: PlannedEstimator, track: PlannedTrack, run: Input, plan: Plan) -> str | None:
+    """The table that the estimator logged beside a run; None where it has none planned."""
+    if each.telemetry is None:
+        return None
+    pattern = each.telemetry.replace("{track}", track.name).replace("{group}", track.group)
+    path = plan.folder / expand_home(file_beside(pattern, run.source))
+    if not is_file(path):
+        raise FormatError(
+            f"estimator {each.name}, track {track.name}: there is no telemetry {path}"
+        )
+    return str(path)
 
 
 def refuse_shared_files(plan: Plan, runs: Runs) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ in every study.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from pathlib import Path
@@ -58,6 +58,7 @@ class PlannedEstimator:
     reference: str | None = None  # of its own, where the tracks' one is about another body
     reference_body: str | None = None  # body frame of that
     pair_extrinsic: str | None = None  # then, for pairs: pose of the tracks' body in its own
+    telemetry: str | None = None  # what it logged beside a run: {folder}, {parent}, {name} of that
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,13 @@ PLACEHOLDER_PATTERN = re.compile(r"\{([^{}]*)\}")
 DIGITS = re.compile(r"(\d+)")
 
 
-def refuse_unknown_placeholders(pattern: str, where: str) -> None:
-    """Raise on braces that stand for neither the track nor its group."""
+def refuse_unknown_placeholders(
+    pattern: str, where: str, places: Sequence[str] = PLACEHOLDERS
+) -> None:
+    """Raise on braces that stand for none of the places, such as the track and its group."""
     for name in PLACEHOLDER_PATTERN.findall(pattern):
-        if name not in PLACEHOLDERS:
-            known = suggest_word(f"{{{name}}}", [f"{{{place}}}" for place in PLACEHOLDERS])
+        if name not in places:
+            known = suggest_word(f"{{{name}}}", [f"{{{place}}}" for place in places])
             raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {known}")
     if re.search(r"[{}]", PLACEHOLDER_PATTERN.sub("", pattern)):
         raise OptionError(f"{where}: {pattern!r} has a brace without its partner")

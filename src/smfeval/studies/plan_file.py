@@ -39,6 +39,7 @@ from smfeval.schema import (
 from smfeval.studies.plan import (
     DIVERGED_M,
     PAIR_SEPARATOR,
+    PLACEHOLDERS,
     ROLES,
     Plan,
     PlannedEstimator,
@@ -81,6 +82,7 @@ ESTIMATOR_KEYS: Keys = {
     "reference": TEXT,
     "reference_body": TEXT,
     "pair_extrinsic": TEXT,
+    "telemetry": TEXT,
     **keys_of(options_at(ReadOptions, "estimator")),
 }
 FILE_KEYS = ("tracks", "estimators")
@@ -219,7 +221,7 @@ def parse_estimator(
         path=path,
         role=role,
         reading=(*reading, *own.items()),
-        **{key: given[key] for key in plain if key in given},
+        **{key: given[key] for key in (*plain, "telemetry") if key in given},
     )
 
 
@@ -227,6 +229,9 @@ def _check_patterns(given: dict[str, Any], where: str) -> None:
     for key in (*PATTERN_KEYS, *sidecar_options()):
         if key in given:
             refuse_unknown_placeholders(given[key], f"{where} {key}")
+    if "telemetry" in given:
+        places = ("folder", "parent", "name", *PLACEHOLDERS)
+        refuse_unknown_placeholders(given["telemetry"], f"{where} telemetry", places)
 
 
 def _parse_reading(

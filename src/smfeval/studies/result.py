@@ -44,6 +44,8 @@ class TaskResult:
     at_least: float | None = None  # lower bound of the factor, where it is overconfident
     evidence: TrackEvidence | None = None  # what the kindest fit leaves
     guard: tuple[float, float] = UNGUARDED  # times k of relative motion: its J is only assumed
+    updates: tuple[tuple[str, Number], ...] = ()  # from telemetry (see `studies.updates`)
+    unexplained: str | None = None  # why its telemetry says nothing of the updates
 
     @property
     def name(self) -> str:

@@ -315,7 +315,7 @@ def _outcome(plan: SweepPlan, result: TaskResult) -> Point | Failure:
     frame = read_scans(study_cache(plan).scans(result.key))
     return point_of(
         who,
-        dict(result.numbers),
+        dict((*result.numbers, *result.updates)),
         source=result.source,
         scored=result.scored,
         notes=(*plan.run_notes.get((result.estimator, result.track), ()), *result.all_notes),

@@ -83,6 +83,7 @@ class Task:
     extrinsic: str | None  # a file, absolute, or numbers
     options: Options
     sensitivity: bool = False  # score it again with other choices, too
+    telemetry: str | None = None  # a table of what each update did, absolute
 
     @property
     def inputs(self) -> tuple[Input, Input]:
@@ -138,8 +139,13 @@ class PairTask:
 def files_of(task: Task | PairTask) -> tuple[Path, ...]:
     """All files that a task reads: tracks with their second files, and extrinsics."""
     tracks = [file for given in task.inputs for file in given.files]
-    named = [local_path(text) for text in task.extrinsics if text is not None]
+    named = [local_path(text) for text in (*task.extrinsics, *_tables(task)) if text is not None]
     return tuple(dict.fromkeys([*tracks, *(file for file in named if is_file(file))]))
+
+
+def _tables(task: Task | PairTask) -> tuple[str | None, ...]:
+    """The telemetry of a run."""
+    return (task.telemetry,) if isinstance(task, Task) else ()
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,7 @@ def task_key(task: Task | PairTask) -> str:
             library_versions(),
             type(task).__name__,
             tuple(map(of_input, task.inputs)),
-            tuple(map(of_extrinsic, task.extrinsics)),
+            tuple(map(of_extrinsic, (*task.extrinsics, *_tables(task)))),
             task.options,
             task.reference_offset_s if isinstance(task, PairTask) else None,
             task.sensitivity,
@@ -259,9 +265,28 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )
+        if task.telemetry is not None:
+            result = _with_updates(result, task.telemetry, evaluation)
         return result, _scan_table(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
+
+
+def _with_updates(result: TaskResult, telemetry: str, evaluation: Evaluation) -> TaskResult:
+    """The result with what its telemetry says of the updates, or why it says nothing."""
+    from smfeval.explain.telemetry import update_log  # noqa: PLC0415  few studies have telemetry
+    from smfeval.explain.updates import explain_updates  # noqa: PLC0415
+    from smfeval.io.telemetry import read_telemetry_table  # noqa: PLC0415
+    from smfeval.studies.updates import update_numbers  # noqa: PLC0415
+
+    path = Path(telemetry)
+    try:
+        log, _ = update_log(read_telemetry_table(path), evaluation.estimate)
+        explanation = explain_updates(log, evaluation)
+    except SmfevalError as error:
+        why = words.visible(str(error).replace(telemetry, path.name))
+        return replace(result, unexplained=why)
+    return replace(result, updates=update_numbers(explanation, evaluation))
 
 
 def _alternatives(task: Task, evaluation: Evaluation) -> tuple[Alternative, ...]:

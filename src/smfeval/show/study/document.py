@@ -57,6 +57,7 @@ def document(study: Study) -> dict[str, Any]:
         "tasks": [
             _plain(each, without="doubts")
             | {"numbers": _plain(dict(each.numbers)), "notes": list(each.all_notes)}
+            | {"updates": _plain(dict(each.updates))}
             for each in study.results
         ],
         "pair_tasks": [_plain(each, without="without_covariance") for each in study.pair_results],
