@@ -175,7 +175,7 @@ def compare_pair(
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
         spaces=_spaces(judged, facts, doubts),
-        gauges=gauge_sweep(met, joints, options, counts=counts) if sweeps else (),
+        gauges=gauge_sweep(met, joints, options, counts=counts, k=k.value) if sweeps else (),
         clock=clock_sweep(met, difference, options, counts=counts) if sweeps else (),
         hypothesis=None if reference is None else check_hypothesis(met, reference, options),
         claim=claim.after_doubt(explanation(doubts)),

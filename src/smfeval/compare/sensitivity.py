@@ -27,7 +27,7 @@ from smfeval.track import AnyTrack, ParticleTrack
 
 LEAST_SPREAD = 1e-9  # so many freedoms that the law is chi-squared, to eight digits
 SWEPT_GAUGES: tuple[AlignmentKind, ...] = (*GAUGES_BY_FREEDOM, "first-pose")
-SWEEP_SCANS = 100_000  # evenly spaced: more would not move a median that a table shows
+SWEEP_SCANS = 10_000  # evenly spaced: more would not move a median that a table shows
 OFFSETS_MS = tuple(range(-50, 51, 10))
 CLOCK_STEPS_MS = (-50, -10, 10, 50)  # that studies move a clock by
 FEWEST = 3  # scans that a second difference needs
@@ -100,29 +100,37 @@ class AlignmentRow:
 
 
 def gauge_sweep(
-    met: MatchedBeliefs, joints: Joints, options: Options, *, counts: ParticleCounts
+    met: MatchedBeliefs, joints: Joints, options: Options, *, counts: ParticleCounts, k: float
 ) -> tuple[AlignmentRow, ...]:
-    """k_pair of matched beliefs under each alignment; `counts` are of the same scans."""
+    """k_pair of matched beliefs under each alignment, k under the chosen one.
+
+    `counts` are of the same scans.
+    """
     kept = thin_scans(len(met.a))
     if len(kept) < len(met.a):  # pairs of scans are given of the whole track
         joints = [(UNKNOWN, why) if j.kind == "given" else (j, why) for j, why in joints]
     a, b, counts = met.a[kept], met.b[kept], counts.at(kept, kept)
     freedom = {kind: at for at, kind in enumerate(GAUGES_BY_FREEDOM)}
     freedom["first-pose"] = freedom["se3"]
-    rows = []
-    for kind in SWEPT_GAUGES:
-        k, reason = None, None
+
+    def swept(kind: AlignmentKind) -> tuple[float | None, str | None]:
         fit_on = None if kind in UNFITTED else options.fit_on
         try:
             found = align_pair(a, b, kind, joints, replace(options, fit_on=fit_on))
         except PairingError as error:
-            reason = str(error)
-        else:
-            k = regular_inflation(found, options, counts)
-            reason = "the covariance is singular" if k is None else None
-        admissible = freedom[kind] >= freedom[met.kind]
-        rows.append(AlignmentRow(kind, admissible, kind == met.kind, k, reason))
-    return tuple(rows)
+            return None, str(error)
+        other = regular_inflation(found, options, counts)
+        return other, "the covariance is singular" if other is None else None
+
+    return tuple(
+        AlignmentRow(
+            kind,
+            freedom[kind] >= freedom[met.kind],
+            kind == met.kind,
+            *((k, None) if kind == met.kind else swept(kind)),
+        )
+        for kind in SWEPT_GAUGES
+    )
 
 
 def thin_scans(count: int) -> Ints:
@@ -233,14 +241,20 @@ def clock_sweep(
     velocity = np.gradient(a.position, time_s, axis=0)
     acceleration = np.gradient(velocity, time_s, axis=0)
     turn = found.alignment.scale * found.alignment.rotation
-    velocity, acceleration = (so3.rotate_all(turn, each[at]) for each in (velocity, acceleration))
+    moves = (so3.rotate_all(turn, each[at]) for each in (velocity, acceleration))
     fit, position = found.claims[0].fit, found.a.position
-    rows = []
-    for offset_ms in OFFSETS_MS:
-        shift_s = 1e-3 * offset_ms
-        error = found.error - shift_s * velocity + 0.5 * shift_s**2 * acceleration
-        if found.alignment.kind != "none":  # the same fit again, to first order
-            error = error - fit.jacobian(position)[:, :3] @ fitted_freedoms(fit, position, error)
-        error = error[kept][:, options.space.columns]
-        rows.append(PairOffsetRow(offset_ms, counts.inflation(replace(residuals, error=error))))
-    return tuple(rows)
+    jacobian = fit.jacobian(position[kept])[:, :3]
+
+    def left(error: Floats) -> Floats:
+        """What the same fit leaves of an error, to first order."""
+        if found.alignment.kind == "none":
+            return error[kept]
+        return error[kept] - jacobian @ fitted_freedoms(fit, position, error)
+
+    error, slope, bend = (left(each)[:, options.space.columns] for each in (found.error, *moves))
+
+    def inflation(shift_s: float) -> float:
+        moved = error - shift_s * slope + 0.5 * shift_s**2 * bend
+        return counts.inflation(replace(residuals, error=moved))
+
+    return tuple(PairOffsetRow(offset, inflation(1e-3 * offset)) for offset in OFFSETS_MS)

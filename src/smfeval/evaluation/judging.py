@@ -240,7 +240,8 @@ def _judge(scored: SpaceScores, tracks: JudgedTracks | None, *, is_lost: bool) -
         return decide(facts)
     stamp = tracks.reference.stamp[tracks.left]
     found = judge_fit(facts, fit, tracks.rows(name), tracks.claim.tails, stamp)
-    asked = tracks.options.numbers is None or ENDING_SIGMA in tracks.options.numbers
+    numbers = tracks.options.numbers
+    asked = numbers is None or space_name(ENDING_SIGMA, name) in numbers
     if found.label != "overconfident" or is_lost or not asked:  # no reference is as bad as lost
         return found
     return replace(found, reference_sigma=_ending_noise(found, fit, tracks))

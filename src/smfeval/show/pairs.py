@@ -130,7 +130,7 @@ def with_short_names(comparison: Comparison) -> Comparison:
         claim = replace(claim, facts=facts, doubt=doubt)
         pairs.append(replace(pair, a=a, b=b, claim=claim, doubts=doubts))
     tracks = tuple(
-        replace(track, provenance=replace(track.provenance, name=short[name_of(track)]))
+        track.with_arrays({}, provenance=replace(track.provenance, name=short[name_of(track)]))
         for track in comparison.tracks
     )
     return replace(comparison, tracks=tracks, pairs=tuple(pairs), attribution=own)
