@@ -7,9 +7,9 @@ from functools import partial
 from os.path import realpath
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from smfeval.errors import OptionError
+from smfeval.errors import OptionError, reason_of
 from smfeval.io.progress import report
 from smfeval.io.source import is_gzip_name
 
@@ -60,6 +60,17 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     """Bytes to a file that appears whole or not at all; gzipped if its name ends in .gz."""
     with replacing(path) as temporary, open_output(temporary, packed=is_gzip_name(path)) as stream:
         yield stream
+
+
+def write_parquet(frame: "pl.DataFrame", path: Path, **more: Any) -> None:
+    """A table to a Parquet file that appears whole or not at all."""
+    from polars.exceptions import PolarsError  # noqa: PLC0415  slow to import
+
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        try:
+            frame.write_parquet(stream, **more)
+        except PolarsError as error:  # a full disk, as it is told by polars
+            raise OSError(reason_of(error).rpartition(": ")[2]) from error
 
 
 @contextmanager

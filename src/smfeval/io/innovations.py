@@ -26,7 +26,7 @@ import polars as pl
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError, TrackError, reason_of
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import replacing, write_parquet
 from smfeval.io.parquet import read_table
 from smfeval.io.source import (
     STANDARD_INPUT,
@@ -395,6 +395,6 @@ def _write_json(frame: pl.DataFrame, path: Path) -> None:
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
     ".csv": _write_csv,
-    ".parquet": lambda frame, path: frame.rename({"stamp": "stamp_ns"}).write_parquet(path),
+    ".parquet": lambda frame, path: write_parquet(frame.rename({"stamp": "stamp_ns"}), path),
     ".jsonl": _write_json,
 }

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from smfeval.errors import FormatError, reason_of
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import write_parquet
 from smfeval.io.convention import SettledConvention, settle_convention
 from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
@@ -64,8 +64,7 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     frame = pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
     if isinstance(track, GaussianTrack) and track.cross is not None:
         frame = frame.with_columns(_cross_columns(track, track.cross))
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        frame.write_parquet(stream, metadata={HEADER_KEY: header})
+    write_parquet(frame, path, metadata={HEADER_KEY: header})
     return (path,)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import replacing, write_parquet
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
@@ -53,8 +53,7 @@ def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
     for evaluation in evaluations:
         name = pl.lit(evaluation.estimate.provenance.name).alias("estimate")
         parts.append(per_scan_table(evaluation).with_columns(name))
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        pl.concat(parts, how="diagonal").write_parquet(stream)
+    write_parquet(pl.concat(parts, how="diagonal"), path)
 
 
 EVO_METRICS = {"ape": ("APE", "m"), "nees": ("NEES", "unit-less")}

@@ -23,7 +23,7 @@ from uuid import uuid4
 import polars as pl
 
 from smfeval.errors import OptionError
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import write_parquet
 from smfeval.studies.plan import partition_folder
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
@@ -118,8 +118,7 @@ def _number_cells(numbers: Mapping[str, Number | None]) -> dict[str, float | str
 
 def _write_table(rows: Sequence[Mapping[str, Any]], schema: dict[str, Any], path: Path) -> Path:
     columns = [pl.Series(name, [r.get(name) for r in rows], kind) for name, kind in schema.items()]
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        pl.DataFrame(columns).write_parquet(stream)
+    write_parquet(pl.DataFrame(columns), path)
     return path
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from smfeval.errors import FormatError, SeriesError
 from smfeval.explain.updates import UpdateLog
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import write_parquet
 from smfeval.io.parquet import read_table
 from smfeval.io.telemetry import matrix_of_columns
 from smfeval.maths.arrays import Floats, Ints
@@ -94,8 +94,7 @@ def write_telemetry(telemetry: Telemetry, path: Path) -> None:
         for i, row in enumerate("xyz"):
             for j, column in enumerate("xyz"[: i + 1]):
                 columns[f"{name}_{row}{column}"] = values[:, i, j]
-    with replacing(path) as temporary:
-        pl.DataFrame(columns).write_parquet(temporary)
+    write_parquet(pl.DataFrame(columns), path)
 
 
 def read_telemetry(path: Path) -> Telemetry:

@@ -23,6 +23,7 @@ import polars as pl
 from smfeval.errors import FormatError, OptionError
 from smfeval.io import read as read_track
 from smfeval.io import write as write_track
+from smfeval.io.atomic import write_parquet
 from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
 from smfeval.maths.arrays import Floats
@@ -48,7 +49,7 @@ def write_folder(recording: Recording, path: Path) -> list[Path]:
     }
     with replacing_folder(path) as new:
         for name, columns in tables.items():
-            pl.DataFrame(columns).write_parquet(new / f"{name}.parquet")
+            write_parquet(pl.DataFrame(columns), new / f"{name}.parquet")
         if recording.reference is not None:
             write_track(recording.reference, new / REFERENCE_FILE)
         if recording.measured is not None:

@@ -9,6 +9,7 @@ at each fix.
 """
 
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -105,11 +106,14 @@ def _write_bag(content: TopicContent, target: Path, ending: str) -> None:
     plugin = kinds.MCAP if ending == MCAP else kinds.SQLITE3
     ros2 = partial(rosbag2.Writer, version=9, storage_plugin=plugin)
     make: Callable[[Path], Any] = rosbag1.Writer if ending == ROS1 else ros2
-    with make(target) as writer:
-        connection = writer.add_connection(content.topic, content.type, typestore=store)
-        for done, (stamp, message) in enumerate(content.messages(store), start=1):
-            writer.write(connection, stamp, serialize(message, content.type))
-            report(done, content.count)
+    try:
+        with make(target) as writer:
+            connection = writer.add_connection(content.topic, content.type, typestore=store)
+            for done, (stamp, message) in enumerate(content.messages(store), start=1):
+                writer.write(connection, stamp, serialize(message, content.type))
+                report(done, content.count)
+    except sqlite3.Error as error:  # a full disk, as it is told by SQLite
+        raise OSError(str(error)) from error
 
 
 def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:

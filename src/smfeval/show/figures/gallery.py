@@ -203,9 +203,10 @@ def save(figures: Mapping[str, Figure], path: str | Path) -> list[Path]:
         # Letters that the font lacks are boxes; the gallery's notes say so, once and in words.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
         if kind == "pdf":
-            with PdfPages(temporary[0], metadata=METADATA["pdf"]) as pages:
+            with PdfPages(memory := BytesIO(), metadata=METADATA["pdf"]) as pages:
                 for figure in figures.values():
                     pages.savefig(figure)
+            temporary[0].write_bytes(memory.getvalue())
         else:
             for figure, file in zip(figures.values(), temporary, strict=True):
                 figure.savefig(file, format=kind, metadata=METADATA[kind])

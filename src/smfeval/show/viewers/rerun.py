@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.io.atomic import replacing
+from smfeval.io.atomic import writing
 from smfeval.maths.arrays import Ints
 from smfeval.show.viewers.scene import OUTSIDE_COLOUR, Ellipsoids, ViewerScene
 
@@ -39,9 +39,10 @@ def write(scene: ViewerScene, path: Path) -> None:
         recording.log(entity, style, static=True)
         recording.send_columns(entity, indexes=times, columns=columns)
 
-    with replacing(path) as temporary:
+    with writing(path) as stream:
         recording = rerun.RecordingStream(APPLICATION)
-        recording.save(temporary, default_blueprint=_layout(scene))
+        memory = recording.memory_recording()  # to a file, it tells nobody that the disk is full
+        recording.send_blueprint(_layout(scene))
         for each in (scene.reference, *scene.runs):
             colour = _rgb(each.colour)
             line = rerun.LineStrips3D(each.strips, colors=colour, radii=pixels(LINE_PIXELS))
@@ -59,7 +60,7 @@ def write(scene: ViewerScene, path: Path) -> None:
                 style = rerun.SeriesLines(colors=_rgb(run.colour), names=f"{run.title} {name}")
                 columns = rerun.Scalars.columns(scalars=values[good])
                 send(f"/{run.name}/scores/{name}", run.stamp[good], style, columns)
-        recording.disconnect()  # waits until all is written
+        stream.write(memory.drain_as_bytes())
 
 
 def _layout(scene: ViewerScene) -> Any:
