@@ -147,8 +147,8 @@ def test_tracks_groups_bodies_and_references_are_those_of_the_data_sets(plan):
     assert {name: (track.group, track.body) for name, track in found.items()} == {
         "keble-college-02": ("spires", "base"),
         "observatory-quarter-01": ("spires", "base"),
-        "Offroad3_alpha": ("geode_alpha", "beta_lidar"),
-        "tunneling_tunnel2_carol": ("geode_gamma", "alpha_lidar"),
+        "Offroad3_alpha": ("geode", "beta_lidar"),
+        "tunneling_tunnel2_carol": ("geode", "alpha_lidar"),
     }
     assert found["tunneling_tunnel2_carol"].tolerance_s == pytest.approx(0.06)
     assert found["Offroad3_alpha"].tolerance_s is None
@@ -206,7 +206,7 @@ def test_a_flattened_sequence_and_its_whole_name_are_recognised(tmp_path):
     assert task.extrinsic is None  # it is about the reference's own body
 
 
-def test_devices_share_a_reference_in_groups_of_their_own(tmp_path):
+def test_devices_on_one_route_share_its_reference(tmp_path):
     stamp, poses = way(4)
     put_truth(tmp_path / "groudtruth" / "Inland_Waterways_Short_beta.txt", stamp, poses)
     for device in ("alpha", "bob", "gamma"):
@@ -214,8 +214,10 @@ def test_devices_share_a_reference_in_groups_of_their_own(tmp_path):
         put_estimate(path, stamp, poses, "lidar", 4)
     (tmp_path / "study.toml").write_text(plan_of_folder(tmp_path, start=".").text)
     plan = read_plan(tmp_path / "study.toml")
-    assert {track.group for track in plan.tracks} == {"geode_alpha", "geode_beta", "geode_gamma"}
-    beta = next(task for task in find_tasks(plan).tasks if task.group == "geode_beta")
+    assert {(track.group, track.route) for track in plan.tracks} == {
+        ("geode", "Inland_Waterways_Short_beta")
+    }
+    beta = next(task for task in find_tasks(plan).tasks if task.track.endswith("bob"))
     assert [float(part) for part in beta.extrinsic.split(",")] == [0, 0, 0, 0, 0, 0, 1]
 
 
@@ -266,13 +268,14 @@ def test_the_paper_s_recipe_is_drafted_and_printed(both, capsys, monkeypatch, tm
     outcome = run(capsys, "study", "paper.toml", "--recipe", "paper", "--workers", "1")
     assert outcome.code == 0, outcome.err
     (made,) = tmp_path.glob("*_results/paper.tex")
-    assert made.read_text() == outcome.out
-    (kiss,) = [line for line in outcome.out.splitlines() if line.startswith(r"kiss\_icp (")]
-    own = next(line for line in outcome.out.splitlines() if line.startswith(r"own\_filter &"))
-    assert own.count("--") < kiss.count("--")
-    assert "within 5 ms, aligned by se3, lost beyond a mean error of 5 m" in outcome.out
-    for group in ("spires", r"geode\_alpha", r"geode\_gamma"):
-        assert f"{{{group} (" in outcome.out
+    text = made.read_text()
+    kiss = [line for line in text.splitlines() if line.startswith(r"kiss\_icp$^\dagger$")]
+    own = [line for line in text.splitlines() if line.startswith(r"own\_filter &")]
+    assert [row.count("--") for row in (*own, *kiss)] == [0, 0, 7, 7]
+    assert "within 5 ms, aligned by se3, lost beyond a mean error of 5 m" in text
+    for group in ("spires", "geode"):
+        assert rf"\emph{{{group}, n = 2}}" in text
+    assert "continuous reference" in text
 
 
 def test_a_recipe_takes_the_place_of_what_the_plan_says(plan):
@@ -280,6 +283,10 @@ def test_a_recipe_takes_the_place_of_what_the_plan_says(plan):
     assert (found.options.association, found.options.alignment) == ("nearest", "se3")
     assert {track.tolerance_s for track in found.tracks} == {None}
     assert [each.name for each in found.estimators if each.role == "baseline"] == ["kiss_icp"]
+    assert found.pairs
+    assert found.sensitivity
+    assert not recipe_named("paper").is_reference("fast-lio2", "glimmer")
+    assert recipe_named("paper").is_reference(None, "GLIM_gpu")
     with pytest.raises(OptionError, match="'paper'"):
         recipe_named("papper")
 

@@ -28,7 +28,7 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.source import is_url, read_start
 from smfeval.show.render import json_text
-from smfeval.show.study import latex, terminal
+from smfeval.show.study import paper, terminal
 from smfeval.show.study.formats import FORMATS
 from smfeval.show.study.plans import (
     listing,
@@ -128,15 +128,13 @@ def _check_flags(chosen: argparse.Namespace) -> None:
                 f"{_flag(name)} means nothing with --part, which leaves results in the cache; "
                 "give it to the run that gathers"
             )
-    _check_formats(chosen, drafting=drafting)
+    _check_formats(chosen)
 
 
-def _check_formats(chosen: argparse.Namespace, *, drafting: bool) -> None:
+def _check_formats(chosen: argparse.Namespace) -> None:
     """Complain about two formats of one stream."""
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
-    if chosen.recipe and not drafting and (chosen.json or chosen.format):
-        raise OptionError("--recipe prints its own tables; it takes neither --json nor --format")
     if chosen.json and chosen.format:
         raise OptionError(TWO_FORMATS)
 
@@ -171,7 +169,7 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
     write_tables(study)
     if chosen.recipe is not None:
         with writing(plan.output / f"{chosen.recipe}.tex") as stream:
-            stream.write(latex.paper_text(study).encode())
+            stream.write(paper.text(study).encode())
     if len(study.failed_runs) + len(study.missing) == len(study.results):
         first = study.failed_runs[0]
         raise FormatError(
@@ -213,9 +211,7 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
         return
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
-    if chosen.recipe is not None:
-        print(latex.paper_text(study), end="")
-    elif name != "terminal":
+    if name != "terminal":
         print(FORMATS[name].text(study), end="")
     elif chosen.verbose or chosen.format:
         print(terminal.text(study), end="")

@@ -206,6 +206,7 @@ RULES: dict[str, Rule] = {
             title="consistency",
             exists=_is_gaussian,
             proper=False,
+            metric=True,
             brief=True,
         ),
         Rule(
@@ -215,6 +216,7 @@ RULES: dict[str, Rule] = {
             title="sharpness",
             exists=_is_gaussian,
             proper=False,
+            metric=True,
             brief=True,
         ),
         Rule(

@@ -12,6 +12,7 @@ are those of the data sets' own calibration files; what is not published is not 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from glob import escape
@@ -121,6 +122,7 @@ class Reference:
     group: str
     body: str | None
     extrinsics: tuple[tuple[str, str], ...]  # pose of the reference's body in imu and in lidar
+    device: str | None = None  # of those that recorded the route
     remarks: tuple[str, ...] = ()
 
 
@@ -167,9 +169,10 @@ def _draft_tracks(
     folder: Path, found: dict[str, Reference], seen: FolderContents
 ) -> Iterator[DraftTrack]:
     """The tracks of a plan; each reference is read once, for what it is like."""
-    taken: dict[tuple[str, Path], str] = {}
+    shared = Counter(each.path for each in found.values())
+    taken: dict[tuple[str | None, Path], str] = {}
     for name, each in sorted(found.items(), key=lambda item: item[1].group):
-        other = taken.setdefault((each.group, each.path), name)
+        other = taken.setdefault((each.device, each.path), name)
         if other != name:
             seen.skip(name, why=f"the same recording as {other}")
             continue
@@ -198,6 +201,7 @@ def _draft_tracks(
             each.body,
             extrinsics=each.extrinsics,
             tolerance=tolerance,
+            route=bare_name(each.path) if shared[each.path] > 1 else None,
             remarks=tuple(remarks),
         )
 
@@ -248,7 +252,7 @@ def _spires_reference(name: str, known: dict[str, Path]) -> Reference | None:
         "spires",
         "base",
         _by_body(SPIRES_IMU_T_LIDAR, lidar_T_base),
-        WITHDRAWN if match[1] == "christ-church-01" else (),
+        remarks=WITHDRAWN if match[1] == "christ-church-01" else (),
     )
 
 
@@ -280,9 +284,10 @@ def _geode_reference(name: str, known: dict[tuple[str, str | None], Path]) -> Re
     unknown = "its body is not published: no extrinsic"
     return Reference(
         path,
-        f"geode_{device}" if device else "geode",
+        "geode",
         kind.body if mounted is not None else None,
         () if mounted is None else _by_body(GEODE_IMU_T_LIDAR[device or ""], mounted),
+        device,
         (kind.kind, *(() if mounted is not None else (unknown,))),
     )
 

@@ -1,7 +1,6 @@
 """The draft of a plan, as commented TOML, for a folder of tracks and estimates."""
 
 import json
-import re
 from dataclasses import dataclass, replace
 from glob import escape
 from itertools import groupby
@@ -20,7 +19,7 @@ from smfeval.studies.layout import (
     FolderContents,
     inspect_folder,
 )
-from smfeval.studies.plan import DIVERGED_M, Recipe
+from smfeval.studies.plan import DIVERGED_M, NOT_A_LETTER, Recipe
 
 PLAN_HEAD = """\
 # A study: every estimator on every track. Run it with `smfeval study` and the name of this file.
@@ -47,7 +46,6 @@ DIFFERENT_GAUGES = """\
 # by the one with most degrees of freedom, for fewer leave larger errors.
 # gauge = "own" leaves each its own.
 """
-NON_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 FEWEST_LETTERS = 4  # that the name of an estimator shares with a preset
 
 
@@ -118,6 +116,7 @@ def _tracks_text(tracks: list[DraftTrack], start: str) -> str:
     first = tracks[0]
     lines = ["[[tracks]]"]
     lines += [f"group = {quote_toml(first.group)}"] if first.group else []
+    lines += [f"route = {quote_toml(first.route)}"] if first.route else []
     names = [quote_toml(each.name) for each in tracks]
     one_line = f"names = [{', '.join(names)}]"
     if len(names) == 1:
@@ -162,7 +161,7 @@ def _estimator_text(
             ]
     elif each.bodiless and any(track.extrinsics for track in seen.tracks):
         lines.append('body = "lidar"  # its files do not say: please check')
-    if recipe is not None and preset is not None and preset.name in recipe.baselines:
+    if recipe is not None and recipe.is_reference(preset.name if preset else None, each.name):
         lines.append('role = "baseline"')
     return "\n".join(lines) + "\n"
 
@@ -178,8 +177,8 @@ def quote_toml(text: str) -> str:
 
 def guess_preset(name: str) -> Preset | None:
     """The known estimator that a name seems to mean: fastlio2_tuned is fast-lio2."""
-    bare = NON_ALPHANUMERIC.sub("", name.casefold())
-    known = {NON_ALPHANUMERIC.sub("", each): preset for each, preset in PRESETS.items()}
+    bare = NOT_A_LETTER.sub("", name.casefold())
+    known = {NOT_A_LETTER.sub("", each): preset for each, preset in PRESETS.items()}
     if bare in known:
         return known[bare]
     inside = [each for each in known if bare.startswith(each)]

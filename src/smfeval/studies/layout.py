@@ -48,6 +48,7 @@ class DraftTrack:
     others: tuple[tuple[str, str], ...] = ()  # (body, pattern)
     extrinsics: tuple[tuple[str, str], ...] = ()  # (body of an estimator, pose of `body` in it)
     tolerance: str | None = None  # where the reference asks for another than the plan's
+    route: str | None = None  # that other tracks share, with its reference
     remarks: tuple[str, ...] = ()
 
 

@@ -2,10 +2,10 @@
 
 Paths in it are patterns: {track} and {group} are filled in, stars are looked up on the disk.
 Recipes are settings of a whole study under one name. `paper` has those of "You Should Be Properly
-Scoring Your Odometry": the nearest pose within 5 ms, one SE(3) fit over the whole track, residuals
-under the covariances as reported, 5 m of mean error count as lost, and estimators without a
-covariance are baselines. Tests are Wilcoxon's over tracks, corrected by Holm within each metric, as
-in every study.
+Scoring Your Odometry": the nearest pose within 5 ms as it is, one SE(3) fit of equal weights over
+the whole track, residuals under the covariances as reported, block-bootstrap intervals of a track,
+5 m of mean error count as lost, GLIM and KISS-ICP are shown outside the tests, pairs and
+sensitivity are part of it. Its tables are made by `studies.paper`.
 """
 
 import os
@@ -44,6 +44,7 @@ class PlannedTrack:
     reading: Reading = ()
     tolerance_s: float | None = None  # None: that of the plan
     extrinsics: tuple[tuple[str, str], ...] = ()  # (body of an estimator, pose of `body` in it)
+    route: str | None = None  # tracks of one route share their truth: they are resampled together
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,14 @@ class PlannedEstimator:
 
 
 @dataclass(frozen=True)
+class Titles:
+    """What a paper calls groups and estimators, in its order: (name in the plan, title)."""
+
+    groups: tuple[tuple[str, str], ...] = ()
+    estimators: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that `smfeval study` is told."""
 
@@ -76,11 +85,17 @@ class Plan:
     sensitivity: bool = False  # every run again under other gauges, clocks and references
     own_gauges: bool = False  # each estimate aligned by the gauge that it declares
     ranks_improper: bool = False  # test scores that are not proper after alignment, as the paper
+    titles: Titles = field(default_factory=Titles)
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Groups in the order of the tracks, each once."""
         return tuple(dict.fromkeys(track.group for track in self.tracks))
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """The route of each track; a track without one is its own."""
+        return tuple(f"track {t.name}" if t.route is None else t.route for t in self.tracks)
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -182,16 +197,28 @@ class Recipe:
     name: str
     options: tuple[tuple[str, str], ...]  # key and value of the table [options]
     diverged_m: float
-    baselines: tuple[str, ...]  # presets whose estimators compete with nobody
+    references: tuple[str, ...]  # presets whose estimators are shown outside the tests
     remarks: tuple[str, ...]  # what estimators are to be run with
 
+    def is_reference(self, preset: str | None, name: str) -> bool:
+        """Whether an estimator competes with nobody, by its preset or else by its name."""
+        said = NOT_A_LETTER.sub("", (preset or name).casefold())
+        return said.startswith(tuple(NOT_A_LETTER.sub("", each) for each in self.references))
 
+
+NOT_A_LETTER = re.compile(r"[^a-z0-9]")
 RECIPES: Mapping[str, Recipe] = {
     "paper": Recipe(
         "paper",
-        (("association", "nearest"), ("tolerance", "5ms"), ("gauge", "se3"), ("joint", "none")),
+        (
+            ("association", "nearest"),
+            ("tolerance", "5ms"),
+            ("gauge", "se3"),
+            ("joint", "none"),
+            ("interval", "circular-percentile"),
+        ),
         5.0,
-        ("kiss-icp",),
+        ("glim", "kiss-icp"),
         (
             "filters: point noise R = 1e-3 m^2, Point-LIO 1e-2; configurations of the data sets "
             "where they exist, else as released",
@@ -213,14 +240,16 @@ def apply_recipe(plan: Plan, recipe: Recipe) -> Plan:
     options = with_values(plan.options, parse_table(given, options_at(Options, "study")))
     return replace(
         plan,
-        options=options,
+        options=replace(options, fit_on=None),
+        pairs=True,
+        sensitivity=True,
         diverged_m=recipe.diverged_m,
         own_gauges=False,
         ranks_improper=True,
         tracks=tuple(replace(track, tolerance_s=None) for track in plan.tracks),
         estimators=tuple(
             replace(each, role="baseline")
-            if dict(each.reading).get("preset") in recipe.baselines
+            if recipe.is_reference(dict(each.reading).get("preset"), each.name)
             else each
             for each in plan.estimators
         ),

@@ -45,6 +45,7 @@ from smfeval.studies.plan import (
     PlannedEstimator,
     PlannedTrack,
     Reading,
+    Titles,
     expand_home,
     fill_pattern,
     partition_folder,
@@ -61,6 +62,7 @@ PLAN_KEYS: Keys = {
     "sensitivity": SWITCH,
     "diverged_m": NUMBER,
     "options": TABLE,
+    "titles": TABLE,
     "tracks": TABLES,
     "estimators": TABLES,
 }
@@ -70,6 +72,7 @@ TRACK_KEYS: Keys = {
     "names": TEXTS,
     "reference": TEXT,
     "group": TEXT,
+    "route": TEXT,
     "tolerance": TIME,
     "extrinsics": TABLE,
     **keys_of(options_at(ReadOptions, "track")),
@@ -85,6 +88,7 @@ ESTIMATOR_KEYS: Keys = {
     "telemetry": TEXT,
     **keys_of(options_at(ReadOptions, "estimator")),
 }
+TITLE_KEYS: Keys = {"groups": TABLE, "estimators": TABLE}
 FILE_KEYS = ("tracks", "estimators")
 PATTERN_KEYS = ("path", "reference", "extrinsic", "pair_extrinsic")  # and those of second files
 ALL_GROUPS = "all"  # the name of the table over all groups
@@ -130,7 +134,7 @@ def read_plan(path: str | Path) -> Plan:
     entries = ((f"{path}: [[estimators]] {i}", e) for i, e in enumerate(table["estimators"], 1))
     plan = with_files(plan, table["tracks"], entries, path, reading)
     refuse_output(plan, str(path))
-    return plan
+    return replace(plan, titles=parse_titles(table.get("titles", {}), plan, f"{path}: [titles]"))
 
 
 def with_files(
@@ -151,6 +155,21 @@ def with_files(
     plan = replace(plan, tracks=tuple(planned), estimators=tuple(named))
     refuse_duplicates(plan, str(path))
     return plan
+
+
+def parse_titles(table: dict[str, Any], plan: Plan, where: str) -> Titles:
+    """What a paper calls groups and estimators, and in which order."""
+    given = check_keys(table, TITLE_KEYS, where)
+    known = {"groups": plan.groups, "estimators": tuple(each.name for each in plan.estimators)}
+    for kind, titles in given.items():
+        for name, title in titles.items():
+            if name not in known[kind]:
+                raise OptionError(
+                    f"{where}: {unknown_word(kind.removesuffix('s'), name, known[kind])}"
+                )
+            if not TEXT.accepts(title):
+                raise OptionError(f"{where} {kind}: {name} is to be {TEXT.words}")
+    return Titles(**{kind: tuple(titles.items()) for kind, titles in given.items()})
 
 
 def parse_options(table: dict[str, Any], where: str, verb: str) -> tuple[Options, Reading]:
@@ -175,10 +194,10 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
     names = given.get("names") or [given["name"]]
     where = f"{where} ({names[0]}{', ...' if len(names) > 1 else ''})"
     _check_patterns(given, where)
-    if len(names) > 1 and "{track}" not in given["reference"]:
+    if len(names) > 1 and "{track}" not in given["reference"] and "route" not in given:
         raise OptionError(
             f"{where}: {len(names)} tracks cannot have one reference; "
-            f"{given['reference']!r} needs {{track}}"
+            f"{given['reference']!r} needs {{track}}, or the tracks a route that they share"
         )
     extrinsics = given.get("extrinsics", {})  # such as { imu = "0,0,0,0,0,0,1" }, poses or files
     for body, value in extrinsics.items():
@@ -193,7 +212,16 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
             tolerance_s = Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
     group, reading = given.get("group", PlannedTrack.group), (*reading, *own.items())
     return [
-        PlannedTrack(name, reference, group, body, reading, tolerance_s, tuple(extrinsics.items()))
+        PlannedTrack(
+            name,
+            reference,
+            group,
+            body,
+            reading,
+            tolerance_s,
+            tuple(extrinsics.items()),
+            given.get("route"),
+        )
         for name in names
     ]
 
@@ -306,10 +334,10 @@ def refuse_duplicates(plan: Plan, where: str) -> None:
     for track in plan.tracks:
         path = normpath(fill_pattern(track.reference, track, plan).text)
         other = seen.setdefault((track.group, path), track)
-        if other is not track:
+        if other is not track and (track.route is None or other.route != track.route):
             raise OptionError(
                 f"{where}: tracks {other.name!r} and {track.name!r} have the same reference, "
-                f"{track.reference}; a track counts once"
+                f"{track.reference}; a track counts once, or both have one route"
             )
     if len(plan.groups) > 1 and ALL_GROUPS in plan.groups:
         lone = next(track.name for track in plan.tracks if track.group == ALL_GROUPS)

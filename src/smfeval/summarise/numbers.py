@@ -160,7 +160,7 @@ def rule_row(rule: Rule) -> NumberRow:
         compute_log_score if rule.name == "log" else lambda sample: sample.means.get(rule.name),
         label=rule.label,
         compare="lower is better",
-        better="lower",
+        better="lower" if rule.proper else None,
         metric=rule.metric,
         on_page=rule.label is not None,
         short=rule.short,

@@ -1,8 +1,6 @@
 """LaTeX, by itself and inside a paper, compiled where there is a compiler."""
 
-import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -11,6 +9,7 @@ from smfeval.show.render import escape_latex
 from smfeval.show.study.latex import text
 from smfeval.studies.result import Study
 from support.study_results import cell, number, plan, study
+from support.tex import assert_cells_as_in_heads, compiled
 
 PAPER = r"""\documentclass{article}
 \usepackage{booktabs}
@@ -20,28 +19,6 @@ before
 after
 \end{document}
 """
-
-
-def compiled(folder, source):
-    """Log and words of a document that must compile without an error."""
-    compiler, words = shutil.which("pdflatex"), shutil.which("pdftotext")
-    if compiler is None:
-        pytest.skip("no pdflatex on this machine")
-    (folder / "main.tex").write_text(source, encoding="utf-8")
-    done = subprocess.run(
-        [compiler, "-halt-on-error", "-interaction=nonstopmode", "main.tex"],
-        cwd=folder,
-        capture_output=True,
-        check=False,
-    )
-    log = done.stdout.decode("latin-1")
-    assert done.returncode == 0, log[-2000:]
-    if words is None:
-        return log, None
-    shown = subprocess.run(
-        [words, "-layout", "main.pdf", "-"], cwd=folder, capture_output=True, check=True
-    )
-    return log, shown.stdout.decode()
 
 
 def test_it_compiles_by_itself_and_nothing_sticks_out(tmp_path):
@@ -111,15 +88,7 @@ def test_intervals_stand_in_columns_of_their_own():
 
 
 def test_every_row_has_as_many_cells_as_its_head():
-    tabular = re.compile(r"\\begin\{tabular\}\{(.*?)\}\n(.*?)\\end\{tabular\}", re.S)
-    found = tabular.findall(text(study()))
-    assert len(found) >= 3
-    for shape, body in found:
-        columns = len(re.sub(r"@\{.*?\}", "", shape))
-        for line in body.splitlines():
-            if line.endswith(r"\\"):
-                spans = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d)\}", line))
-                assert len(re.findall(r"(?<!\\)&", line)) + 1 + spans == columns
+    assert_cells_as_in_heads(text(study()), fewest=3)
 
 
 def test_signs_with_a_meaning_are_written_out():

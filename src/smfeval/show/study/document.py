@@ -78,6 +78,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "diverged_m": plan.diverged_m,
         "own_gauges": plan.own_gauges,
         "ranks_improper": plan.ranks_improper,
+        "titles": _plain(plan.titles),
     }
 
 

@@ -262,7 +262,7 @@ Scale = tuple[float, str]  # the shown unit, in the unit of the number; its name
 
 def grids(study: Study) -> tuple[Grid, ...]:
     """All tables, those of pairs last; a metric has the same unit in all tables of its kind."""
-    scales, pair_scales = _scales(study.sections), _scales(study.pair_sections)
+    scales, pair_scales = section_scales(study.sections), section_scales(study.pair_sections)
     common, pairs_common = shared_notes(study.sections), shared_notes(study.pair_sections)
     used = gauges(study)
     return (
@@ -271,7 +271,7 @@ def grids(study: Study) -> tuple[Grid, ...]:
             for each in _distinct_sections(study)
         ),
         *(_grid(study, each, "pair", pair_scales, pairs_common) for each in study.pair_sections),
-        *(_grid(study, each, "belief", _scales([each]), ()) for each in study.sensitivity),
+        *(_grid(study, each, "belief", section_scales([each]), ()) for each in study.sensitivity),
     )
 
 
@@ -282,17 +282,6 @@ def gauges(study: Study) -> dict[str, str]:
         if each.gauge is not None:
             used.setdefault(each.estimator, {})[each.gauge] = None
     return {name: "+".join(kinds) for name, kinds in used.items()}
-
-
-def whole_grids(study: Study, *, pairs: bool = False) -> dict[str, Grid]:
-    """The table of each group over all its tracks, by group."""
-    sections = [
-        each
-        for each in (study.pair_sections if pairs else study.sections)
-        if pairs or not each.converged_only
-    ]
-    scales, of = _scales(sections), "pair" if pairs else "estimator"
-    return {each.group: _grid(study, each, of, scales, ()) for each in sections}
 
 
 def _grid(
@@ -373,7 +362,7 @@ def _table_cells(
     return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 
-def _scales(sections: Iterable[StudySection]) -> dict[str, Scale]:
+def section_scales(sections: Iterable[StudySection]) -> dict[str, Scale]:
     """The unit of each metric."""
     medians: dict[str, list[MetricCell]] = {}
     for section in sections:
