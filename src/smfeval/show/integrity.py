@@ -55,7 +55,8 @@ def integrity_sections(found: Integrity) -> list[ReportSection]:
     level = f"{words.exact(found.risk)} per scan and limit"
     rows = [Row("risk", level), *labelled("sigma", _factor_texts(found))]
     rows += [Row("HMI", _longest_text(found))] if found.longest else []
-    rows += labelled("note", found.notes)
+    reasons = dict.fromkeys(each.reason for each in found.shares.values() if each.reason)
+    rows += [*labelled("CI", reasons), *labelled("note", found.notes)]
     headings = ("error", "limit", "level (median)", "largest error", "error/level")
     table = Table(
         (*headings, "available", "MI", "HMI"), tuple(map(_level_cells, found.regions.components))

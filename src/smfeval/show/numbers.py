@@ -149,7 +149,7 @@ def _value(row: NumberRow, value: float) -> str:
 def _cell(row: NumberRow | None, evaluation: Evaluation) -> Cell:
     """A number with its interval."""
     number = None if row is None else evaluation.get(row.name)
-    return number_cell(number, "%" if row is not None and row.level is not None else None)
+    return number_cell(number, "%" if row is not None and row.is_share else None)
 
 
 def energy_text(value: float, evaluation: Evaluation) -> str:

@@ -305,7 +305,7 @@ def _word_cell(value: str | int | None) -> Cell:
 def _number_cell(number: Number | None, row: NumberRow | None, verbose: bool) -> Cell:
     if number is None:
         return DASH
-    unit = "%" if row is not None and row.level is not None else number.unit
+    unit = "%" if row is not None and row.is_share else number.unit
     shown = number if verbose else Number(number.value, number.unit)
     return number_cell(shown, "1" if unit == "nat" else unit)
 

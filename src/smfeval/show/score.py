@@ -57,6 +57,7 @@ SHOWN_NUMBERS = (  # of the short report
     *("availability", "mi", "hmi", ENDING_SIGMA),
 )
 SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
+UNDER_LIMITS = ("availability", "hmi")  # of several estimates with an alert limit
 PAGE = "--save page.html"
 HEADINGS = {"factor_per_axis": "error/sigma"}
 LONGEST_NAME = 22  # letters of an estimate in a table that fits 100 columns
@@ -307,7 +308,8 @@ def comparison_table(
     evaluations: Sequence[Evaluation], names: Sequence[str], *, verbose: bool = True
 ) -> Table:
     """A row for each estimate; with `verbose` the numbers have intervals."""
-    columns = [NUMBERS[name] for name in SHOWN]
+    limited = any(each.integrity for each in evaluations)
+    columns = [NUMBERS[name] for name in (*SHOWN, *(UNDER_LIMITS if limited else ()))]
     cells = tuple(
         (
             Cell(name),
@@ -360,7 +362,7 @@ def _cell(row: NumberRow, evaluation: Evaluation, *, verbose: bool) -> Cell:
     number = evaluation.get(row.name)
     if number is None:
         return DASH
-    unit = "%" if row.level is not None else "1" if number.unit == "nat" else number.unit
+    unit = "%" if row.is_share else "1" if number.unit == "nat" else number.unit
     if verbose:
         return number_cell(number, unit)
     return Cell(words.quantity(number.value, unit))

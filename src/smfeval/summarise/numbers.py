@@ -126,6 +126,11 @@ class NumberRow:
         return self.plain or self.title
 
     @property
+    def is_share(self) -> bool:
+        """Whether it is a part of one, written in per cent."""
+        return self.level is not None or self.group == "integrity"
+
+    @property
     def counts_scans(self) -> bool:
         """Whether reports tell how many independent scans it rests on."""
         of_scans = self.metric and self.space == "position"
@@ -508,10 +513,11 @@ _CORRELATION = (
 )
 
 
-def _integrity_row(
-    name: str, title: str, compare: str, better: Literal["lower"] | None
-) -> NumberRow:
-    """A share of scans under the alert limits; there is none where no limit is given."""
+def _integrity_row(name: str, title: str, compare: str) -> NumberRow:
+    """A share of scans under the alert limits; there is none where no limit is given.
+
+    Nobody wins by it: who is never available is never wrong.
+    """
     return NumberRow(
         name,
         title,
@@ -519,15 +525,14 @@ def _integrity_row(
         "integrity",
         lambda sample: None if sample.integrity is None else sample.integrity.shares[name],
         compare=compare,
-        better=better,
         metric=True,
     )
 
 
 _INTEGRITY = (
-    _integrity_row("availability", "available", "of scans: protection levels within limits", None),
-    _integrity_row("mi", "MI", "of scans: error beyond its protection level", "lower"),
-    _integrity_row("hmi", "HMI", "of scans: error beyond its alert limit, unnoticed", "lower"),
+    _integrity_row("availability", "available", "of scans: protection levels within limits"),
+    _integrity_row("mi", "MI", "of scans: error beyond its protection level"),
+    _integrity_row("hmi", "HMI", "of scans: error beyond its alert limit, unnoticed"),
 )
 
 NUMBERS: dict[str, NumberRow] = {

@@ -25,6 +25,7 @@ from smfeval.show.study.remarks import (
 )
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number
+from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
 DIGITS_BESIDE_INTERVAL = 2  # significant digits, at least
@@ -372,14 +373,14 @@ def section_scales(sections: Iterable[StudySection]) -> dict[str, Scale]:
 
 
 def _scale(metric: str, cells: list[MetricCell]) -> Scale:
-    """Metres, centimetres or millimetres by the middle number; coverage in percent."""
+    """Metres, centimetres or millimetres by the middle number; shares in percent."""
     numbers = [number for number in map(cell_number, cells) if number is not None]
     unit = numbers[0].unit if numbers else "1"
     if unit == "m":
         sizes = [abs(n.value) for n in numbers if np.isfinite(n.value) and n.value]
         middle = median_low(sizes) if sizes else 1.0
         return next((length for length in LENGTH_UNITS if middle >= length[0]), LENGTH_UNITS[-1])
-    if metric.startswith("coverage"):
+    if metric.startswith("coverage") or (metric in NUMBERS and NUMBERS[metric].is_share):
         return 1e-2, "%"
     return 1.0, "" if unit == "1" else unit
 

@@ -21,7 +21,10 @@ from smfeval.words import printable
 WIDTH = 100  # columns, as of all reports
 GAP = "   "  # between two columns
 STAR = "*"
-HEADLINES = ("MAE", "energy score", "log score", "k", "90 % coverage", "k_pair", "k_pair by ref.")
+HEADLINES = (
+    *("MAE", "energy score", "log score", "k", "90 % coverage", "available", "HMI"),
+    *("k_pair", "k_pair by ref."),
+)
 MORE_HINT = (
     "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
 )
