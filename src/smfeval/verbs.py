@@ -356,10 +356,24 @@ def measure_sweep(
     )
 
 
-def examine(source: Source, **reading: Any) -> one_track.Examination:
-    """Look at motion, covariance and plausibility of a track, or of what `read` takes."""
+def examine(
+    source: Source, *, telemetry: str | Path | None = None, **reading: Any
+) -> one_track.Examination:
+    """Look at motion, covariance and plausibility of a track, or of what `read` takes.
+
+    `telemetry` is a table with the number of points of each scan (`matched` or `points`).
+    """
+    from smfeval.why import no_reference  # noqa: PLC0415  only where asked for
+
     _refuse_reading(reading, (source,))
-    return one_track.examine(_track(source, reading))
+    track = _track(source, reading)
+    counts = None
+    if telemetry is not None:
+        from smfeval.io.documents import read_point_counts  # noqa: PLC0415  imports polars
+
+        counts = read_point_counts(telemetry, track.stamp)
+    found, again = no_reference.findings(track, counts), no_reference.revisits(track)
+    return replace(one_track.examine(track), findings=found, revisits=again)
 
 
 def _read_against(

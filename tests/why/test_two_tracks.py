@@ -367,7 +367,7 @@ def adrift(estimate, reference):
         (lambda e, r: (wxyz(e), r), "CANNOT TELL", "written wxyz"),
         (swapped_blocks, "CANNOT TELL", "rotation first, or degrees?"),
         (square_degrees, "CANNOT TELL", "rotation first, or degrees?"),
-        (one_covariance, "", "configured, not estimated"),
+        (one_covariance, "", "is it configured?"),
         (
             lambda e, r: (e, changed(r, position=1000 * r.position)),
             "CANNOT TELL",

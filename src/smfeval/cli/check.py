@@ -28,7 +28,7 @@ def run(chosen: argparse.Namespace) -> int:
         return _check_several(chosen, options)
 
     (source,) = chosen.files
-    found = _look_into(source, options)
+    found = _look_into(source, options, chosen.telemetry)
     commands = check.next_commands(found, source, _truth_in_log(source))
     text = str(check.report(found, commands, verbose=chosen.verbose))
     conclusion = check.last_line(found) if isinstance(found, Examination) else text.rstrip("\n")
@@ -40,13 +40,13 @@ def run(chosen: argparse.Namespace) -> int:
     return _strict_exit_code([found]) if chosen.strict else 0
 
 
-def _look_into(source: str, options: dict[str, Any]) -> "check.Found":
+def _look_into(source: str, options: dict[str, Any], telemetry: str | None = None) -> "check.Found":
     """The topics of a bag that was named without one, or what a track is."""
     topics = bag_contents(source, **options)
     if topics is not None:
         return topics
     with progress("reading"):
-        return examine(source, **options)
+        return examine(source, telemetry=telemetry, **options)
 
 
 def _truth_in_log(source: str) -> str:
@@ -63,6 +63,8 @@ def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
     """A short block for each file; one that cannot be read has the sentence that says why."""
     if chosen.plot or outputs_of(chosen, "page", "figures"):
         raise OptionError("figures and pages are made of one file at a time; name one")
+    if chosen.telemetry is not None:
+        raise OptionError("--telemetry is of one track; check them one at a time")
     found: list[check.Found | str] = []
     for source in chosen.files:
         try:

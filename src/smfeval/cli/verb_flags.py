@@ -313,11 +313,13 @@ FLAGS: dict[str, VerbFlags] = {
             "files", "FILE", "a track, or bag.mcap:/topic; a bag alone lists its topics", nargs="+"
         ),
         switch("--strict", "exit with 2 on any doubt"),
+        flag("--telemetry", "TABLE", "the number of points of each scan: is sigma theirs alone?"),
         *save_flags(*DRAWN, "document"),
         *READING,
         *DECLARED,
         *OUTPUT,
-        shown="strict from convention order format topic gauge save force json quiet verbose",
+        shown="strict telemetry from convention order format topic gauge "
+        "save force json quiet verbose",
     ),
     "convert": verb_flags(
         "Any supported format to any other.",

@@ -5,6 +5,7 @@ columns of a table of telemetry.
 """
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ from smfeval.calibration.correction import Correction, ScanColumns, correction_f
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.source import read_json_or_yaml, read_small, read_table_text
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.results import Result
 from smfeval.track import AnyTrack
 
 DOCUMENT_BYTES = 256_000_000  # of a study with many thousand runs
+POINTS = re.compile("match|point|feature|inlier")  # columns that count what a scan was matched by
 KINDS = ("score", "pair", "study", "sweep", "calibrate", "explain")  # whose results are a table
 
 
@@ -142,6 +145,17 @@ def read_telemetry_columns(path: str | Path) -> ScanColumns:
         raise FormatError(f"{path}: no table of telemetry ({reason_of(error)})") from error
     stamp = np.rint(values[:, 0] * NANOSECONDS).astype(np.int64)
     return _scan_columns(stamp, names[1:], values[:, 1:], path)
+
+
+def read_point_counts(path: str | Path, stamp: Ints) -> Floats:
+    """The number of points at the stamps of scans, by the first column whose name says so. (n,)."""
+    table = read_telemetry_columns(path)
+    known = [name for name in table.columns if POINTS.search(name.lower())]
+    if not known:
+        raise FormatError(
+            f"{path}: no column of matched or points; there is {words.join(table.columns, most=8)}"
+        )
+    return np.asarray(np.exp(table.at(stamp, (known[0],)))[:, 0])
 
 
 def _scan_columns(stamp: Any, names: list[str], values: Any, path: Path) -> ScanColumns:

@@ -14,7 +14,7 @@ from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
     from smfeval.io.ros.topics import Candidate
-    from smfeval.why.one_track import Examination, Health
+    from smfeval.why.one_track import Examination, Health, Revisits
 
     Found = Examination | list[Candidate]  # what is in a track, or in a bag without a topic
 
@@ -69,6 +69,7 @@ def several_report(
         else:
             rows = [] if quiet else [*_what_rows(each), *_dropped_rows(each.track)]
             rows += [] if quiet else labelled("doubt", map(doubt_text, each.doubts))
+            rows += [] if quiet else labelled("look at", (why.sentence for why in each.findings))
             section = ReportSection(last_line(each), rows=tuple(rows))
         named = isinstance(each, str) and each.startswith(source)
         title = section.title if named else f"{source}: {section.title}"
@@ -101,7 +102,13 @@ def track_rows(examination: "Examination", *, verbose: bool = False) -> list[Row
         rows.append(Row("convention", track.provenance.convention))
     if examination.health:
         rows.append(Row("covariance", _health_text(examination.health)))
-    return rows + _further_rows(examination, verbose=verbose)
+    if examination.revisits is not None:
+        rows.append(Row("loops", _revisits_text(examination.revisits)))
+    return [
+        *rows,
+        *_further_rows(examination, verbose=verbose),
+        *labelled("look at", (finding.sentence for finding in examination.findings)),
+    ]
 
 
 def reading_rows(label: str, track: AnyTrack) -> list[Row]:
@@ -215,6 +222,13 @@ def _health_text(health: "Health") -> str:
     return ", ".join(parts)
 
 
+def _revisits_text(revisits: "Revisits") -> str:
+    places, way = words.count(revisits.places), words.length(revisits.way_m)
+    allowed, share = revisits.allowed_m, 100 * revisits.allowed_m / revisits.way_m
+    drift = f"{words.length(allowed)} between the visits ({words.number(share)} % of the way)"
+    return f"{places} places again, {way} later; the covariances allow a drift of {drift}"
+
+
 def document(found: "Found") -> dict[str, Any]:
     """Strict JSON data of a track or of the topics of a bag."""
     if isinstance(found, list):
@@ -238,6 +252,8 @@ def document(found: "Found") -> dict[str, Any]:
         "dropped": [asdict(left) for left in track.provenance.dropped],
         "notes": [*track.provenance.notes, *track.provenance.remarks],
         "doubts": [doubt.to_dict() for doubt in found.doubts],
+        "findings": [finding.finding_dict() for finding in found.findings],
+        "revisits": asdict(found.revisits) if found.revisits else None,
         "scorable": asdict(found.scorable),
     }
 

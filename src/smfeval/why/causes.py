@@ -77,14 +77,17 @@ class Why:
             "remedy": [list(option) for option in self.remedy],
         }
 
-    def diagnosis_dict(self) -> dict[str, Any]:
-        """A diagnosis as strict JSON data."""
+    def finding_dict(self) -> dict[str, Any]:
+        """A finding without a reference as strict JSON data."""
         return {
             "name": self.cause,
             "numbers": {name: finite_or_none(value) for name, value in self.evidence.items()},
             "sentence": self.sentence,
-            "advice": self.advice,
         }
+
+    def diagnosis_dict(self) -> dict[str, Any]:
+        """A diagnosis as strict JSON data."""
+        return self.finding_dict() | {"advice": self.advice}
 
 
 def explanation(doubts: Iterable[Why], *, among: Collection[str] | None = None) -> str | None:
@@ -105,6 +108,7 @@ WRITERS: dict[str, Callable[[Any], str]] = {
     "duration": words.duration,
     "few": lambda names: f"the {words.count(len(names), 'column')} {words.join(names, most=3)}",
     "early": lambda offset_s: "early" if offset_s > 0 else "late",
+    "jumps": lambda jumps: words.count(jumps, "jump of the position", "jumps of the position"),
     "length": words.length,
     "long": lambda excess: "long" if excess > 0 else "short",
     "names": ", ".join,
@@ -151,7 +155,7 @@ ONE_TRACK: dict[str, Text] = {
     "odd-rate": "scans are {step_s:duration} apart: are the stamps in another unit?",
     "long-gap": "a gap of {gap_s:duration} in a track at {rate_hz:number} Hz: is a stamp wrong?",
     "zero-covariance": "the covariance is zero in {zero} of {scans} scans",
-    "constant-covariance": "the covariance is the same in every scan: configured, not estimated",
+    "constant-covariance": "the covariance is the same in every scan: is it configured?",
     "placeholder": "the variance of {axes:names} is a placeholder for 'unknown'",
     "rotation-first": (
         "rotation sigma {rotation_deg:angle}, position sigma {position_m:length}: rotation first, "
@@ -162,6 +166,28 @@ ONE_TRACK: dict[str, Text] = {
     "standard deviations, not variances?",
     "odd-size": "the position sigma is {sigma_m:length}: is the unit right?",
     "partly-singular": "{singular} of {scans} position covariances are singular",
+}
+
+# Findings of one track without a reference (`no_reference`): what to look at, or to ask.
+FINDINGS: dict[str, Text] = {
+    "identity": "the position covariance is the identity (sigma 1 m) in every scan: a default?",
+    "copied-diagonal": "position and rotation have the same variances, number for number (sigma "
+    "{sigma_m:length}, and as many radians): is one copied?",
+    "few-values": "the covariance takes {values} values in {scans} scans: a table of settings?",
+    "position-jump": "{jumps:jumps}, the largest by {jump_m:length} before stamp {stamp:stamp}: "
+    "the reported covariances allow {allowed_m:length}, motion would need "
+    "{acceleration_m_s2:number} m/s^2; or is a stamp wrong?",
+    "position-jitter": "{axis} jitters by {jitter_m:length} from scan to scan, {factor:number} "
+    "times the reported sigma ({sigma_m:length}): errors, unless it shakes as fast as it is "
+    "sampled",
+    "steady-sigma": "sigma does not grow over {path_m:length} ({low_m:length} to {high_m:length}): "
+    "is there a map, GNSS or another absolute fix? As odometry that allows a drift of "
+    "{drift_percent:number} % of the path",
+    "height-at-revisits": "{places} places are visited again at heights that differ by "
+    "{height_m:length}, the reported covariances allow {allowed_m:length}: does it drive on the "
+    "ground? Then its height drifts more than it reports",
+    "points-alone": "{share:share} of the variation of the variance follows the number of points, "
+    "as n to the power of {power:two}: right only if their errors are independent",
 }
 
 MISTAKES = {
@@ -306,6 +332,7 @@ DIAGNOSES: dict[str, tuple[Text, Text]] = {
 
 SENTENCES: dict[str, Text] = {
     **ONE_TRACK,
+    **FINDINGS,
     **TWO_TRACKS,
     **{cause: sentence for cause, (sentence, _) in DIAGNOSES.items()},
 }

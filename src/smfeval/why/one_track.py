@@ -217,6 +217,20 @@ class ExaminedTrack:
 
 
 @dataclass(frozen=True)
+class Revisits:
+    """Places (1 m) that the path passes again, by its own poses, after at least 50 m.
+
+    `allowed_m` is twice the bound of sigma of the distance between the two visits, whatever their
+    correlation: what the reported covariances allow. Medians over places.
+    """
+
+    places: int
+    way_m: float
+    allowed_m: float
+    height_m: float | None  # difference of the heights of the two visits
+
+
+@dataclass(frozen=True)
 class Examination:
     """Everything `check` tells of a track."""
 
@@ -225,6 +239,8 @@ class Examination:
     health: Health | None
     doubts: tuple[Why, ...]
     scorable: Scorable
+    findings: tuple[Why, ...] = ()  # of `no_reference`
+    revisits: Revisits | None = None
 
 
 def examine(track: AnyTrack) -> Examination:

@@ -142,7 +142,7 @@ def test_causes_and_other_explanations_are_shown_when_given(overconfident):
 
 def test_many_unmatched_scans_and_gaps_at_risk_stand_beside_the_verdict(overconfident):
     assert list(warning_sentences(overconfident)) == [
-        "Doubt: estimate: the covariance is the same in every scan: configured, not estimated."
+        "Doubt: estimate: the covariance is the same in every scan: is it configured?"
     ]
     overconfident = replace(overconfident, doubts=())
     assert list(warning_sentences(overconfident)) == []

@@ -111,10 +111,11 @@ class Card:
 
 
 def sentence(text: str) -> str:
-    """The text from a capital to a full stop; a symbol such as k stays as it is."""
+    """The text from a capital to a full stop, or ?; a symbol such as k stays as it is."""
     first = next(iter(text.split()), "")
     capital = text[:1] if len(first) == 1 or "_" in first else text[:1].upper()
-    return f"{capital}{text[1:]}." if text else ""
+    end = "" if text.endswith("?") else "."
+    return f"{capital}{text[1:]}{end}" if text else ""
 
 
 def option_rows(options: Options) -> list[Row]:
