@@ -123,7 +123,7 @@ def test_a_missing_estimate_is_told_first_and_stands_in_the_table(capsys, folder
     assert outcome.err.startswith("smfeval: bold has no file on 1 of 2 tracks: two\n")
     assert "3 runs scored, 0 failed, 1 without a file" in outcome.err
     brief = run(capsys, "study", "study.toml", *HERE).out
-    assert brief.startswith("study: 2 estimators, 2 tracks, 3 runs, 1 without a file\n")
+    assert brief.startswith("study: 2 estimators, 2 tracks, 3 runs, 1 without a file, after")
     assert "\nno file  bold, on 1 of 2 tracks: two\n" in brief
     assert "failed" not in brief
     gap = strict_json(outcome.out)["tasks"][-1]

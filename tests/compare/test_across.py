@@ -100,7 +100,7 @@ def test_who_was_not_tested_against_the_best_is_not_bold_and_says_why(rng):
 def test_where_no_duel_could_be_tested_nobody_is_bold(values):
     found = columned(values[:, :5], replace(THREE, tracks=TRACKS[:5]))
     assert bold(found) == set()
-    assert found.unmarked.startswith("too few comparable tracks to rank them: 5")
+    assert found.unmarked == "too few comparable tracks to rank them"
     assert [cell.reason for cell in found.cells] == [None] * 3  # said of the whole metric
 
 
@@ -246,6 +246,4 @@ def test_one_that_ran_on_few_tracks_takes_no_tracks_from_the_others(values):
     few = values.copy()
     few[1, 2:] = np.nan
     column = columned(few)
-    assert column.shared_tracks == values.shape[1]
-    assert column.cells[1].shared is None
-    assert column.cells[0].shared == column.cells[0].median
+    assert column.shared_tracks is None  # those of the others are all tracks

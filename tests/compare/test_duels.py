@@ -17,6 +17,7 @@ from smfeval.compare.duels import (
     EXACT_UP_TO,
     LEVEL,
     MOST_TRACKS,
+    TOO_FEW_TRACKS,
     all_tests,
     best_of,
     differences,
@@ -146,10 +147,8 @@ def test_nobody_is_marked_where_no_outcome_could_separate_two(contenders, tracks
     found = marks(losses)
     pairs = contenders * (contenders - 1) // 2
     needed = {1: "1 pair needs 6", 3: "3 pairs need 7", 6: "6 pairs need 8"}[pairs]
-    assert (found.best, found.unmarked) == (
-        frozenset(),
-        f"too few comparable tracks to rank them: {tracks} that differ; {needed}",
-    )
+    assert (found.best, found.unmarked) == (frozenset(), TOO_FEW_TRACKS)
+    assert found.detail == f"{tracks} that differ; {needed}"
     assert marks(losses[:1]).unmarked == ALONE
 
 

@@ -20,6 +20,7 @@ from smfeval.compare.duels import (
     DIGITS,
     FEWEST,
     HUGE,
+    TOO_FEW_TRACKS,
     Column,
     Duel,
     Marks,
@@ -75,27 +76,20 @@ def metric_column(
         Tracks on which all may be compared (n,); others, for the reason `why`, are shown and count
         in no test, rank or mark. None: all.
     """
-    present, competing = ~np.isnan(values), np.flatnonzero(entrants.competes)
+    present, competing = ~np.isnan(values), np.array(entrants.competes, dtype=np.bool_)
     tried = np.ones(values.shape[1], dtype=np.bool_) if comparable is None else comparable
-    fought, ranked, marks = tuple[Duel, ...](), None, Marks()
-    if loss is not None and len(competing):
-        names = tuple(entrants.names[row] for row in competing)
-        losses = losses_of(np.where(tried, values, np.nan)[competing], loss)
-        tests = all_tests(losses)
-        fought, ranked = duels(names, losses, tests), ranks(names, losses, tests)
-        medians = {
-            name: loss(float(np.median(row[has])))
-            for name, row, has in zip(entrants.names, values, present, strict=True)
-            if has.any()
-        }
-        marks = marks_of(fought, medians) if tried.any() else Marks(unmarked=why)
+    fought, ranked, marks = _compare(entrants, values, tried, loss, why)
     partly = None
     if why is not None and tried.any() and not tried.all():
         partly = f"compared on {words.count_of(int(tried.sum()), len(tried), 'track')}: {why}"
 
     # Who fails on hard tracks has a lower median over its own tracks than over those of all.
-    shared = shared_tracks(values[competing] if len(competing) else values)
-    is_uneven = bool(shared.any()) and not (present[present.any(axis=1)] == shared).all()
+    shared = shared_tracks(values[competing] if competing.any() else values)
+    is_uneven = bool(shared.any()) and any(
+        np.median(row[has]) != np.median(row[shared])
+        for row, has in zip(values, present, strict=True)
+        if has.any() and has[shared].all()
+    )
     cells = tuple(
         MetricCell(
             name,
@@ -115,7 +109,26 @@ def metric_column(
         notes=() if partly is None else (partly,),
         shared_tracks=int(shared.sum()) if is_uneven else None,
         unmarked=marks.unmarked,
+        detail=marks.detail,
     )
+
+
+def _compare(
+    entrants: Entrants, values: Floats, tried: Bools, loss: Loss | None, why: str | None
+) -> tuple[tuple[Duel, ...], Ranks | None, Marks]:
+    """Duels, ranks and marks of the contenders on the tracks that are `tried`."""
+    competing = np.flatnonzero(entrants.competes)
+    if loss is None or not len(competing):
+        return (), None, Marks()
+    if not tried.any():
+        return (), None, Marks(unmarked=TOO_FEW_TRACKS, detail=why)
+    names = tuple(entrants.names[row] for row in competing)
+    losses = losses_of(np.where(tried, values, np.nan)[competing], loss)
+    tests = all_tests(losses)
+    fought = duels(names, losses, tests)
+    found = {name: row[~np.isnan(row)] for name, row in zip(entrants.names, values, strict=True)}
+    medians = {name: loss(float(np.median(row))) for name, row in found.items() if len(row)}
+    return fought, ranks(names, losses, tests), marks_of(fought, medians)
 
 
 def shared_tracks(values: Floats) -> Bools:

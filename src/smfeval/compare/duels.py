@@ -97,6 +97,7 @@ class Column:
     notes: tuple[str, ...] = ()
     shared_tracks: int | None = None  # on which all have a value; None: these are all tracks
     unmarked: str | None = None  # why nobody is marked, where estimators compete
+    detail: str | None = None  # more about that
 
 
 @dataclass(frozen=True)
@@ -320,6 +321,7 @@ class Marks:
     best: frozenset[str] = frozenset()
     reasons: Mapping[str, str] = field(default_factory=dict)  # by contender
     unmarked: str | None = None  # why nobody is marked
+    detail: str | None = None
 
 
 def marks_of(fought: tuple[Duel, ...], shown: Mapping[str, float]) -> Marks:
@@ -329,7 +331,7 @@ def marks_of(fought: tuple[Duel, ...], shown: Mapping[str, float]) -> Marks:
     than that of a contender without a mark has its reason.
     """
     if not any(duel.beaten for duel in fought):
-        return Marks(unmarked=_why_nobody(fought))
+        return _no_marks(fought)
     best = {fought[0].best, *(duel.other for duel in fought if duel.is_tested and not duel.beaten)}
     reasons = {
         duel.other: duel.reason
@@ -347,14 +349,14 @@ def marks_of(fought: tuple[Duel, ...], shown: Mapping[str, float]) -> Marks:
     return Marks(frozenset(best), reasons)
 
 
-def _why_nobody(fought: tuple[Duel, ...]) -> str:
+def _no_marks(fought: tuple[Duel, ...]) -> Marks:
     """Why the best is significantly better than nobody."""
     if not fought:
-        return ALONE
+        return Marks(unmarked=ALONE)
     met = [duel for duel in fought if duel.is_tested] or fought
     pairs = comb(len(met) + 1, 2)
     needed, most = fewest_tracks(LEVEL / pairs), max(duel.shared - duel.ties for duel in met)
     if most >= needed:
-        return ALL_ALIKE
+        return Marks(unmarked=ALL_ALIKE)
     many = words.count(pairs, "pair needs", "pairs need")
-    return f"{TOO_FEW_TRACKS}: {words.count(most)} that differ; {many} {needed}"
+    return Marks(unmarked=TOO_FEW_TRACKS, detail=f"{most} that differ; {many} {needed}")

@@ -13,8 +13,8 @@ from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.show.report import Report, Row, Table
 from smfeval.show.study.layout import Grid, TableCell
-from smfeval.show.study.remarks import study_title
-from smfeval.show.study.terminal import STAR, STYLE, headlines
+from smfeval.show.study.remarks import answer_text, headline_remarks, study_title
+from smfeval.show.study.terminal import STAR, STYLE, headline_grids, marks_legend
 from smfeval.studies.result import Study
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -100,37 +100,39 @@ def _row_table(rows: Sequence[Row]) -> RichTable:
 
 
 def render_study(study: Study) -> RenderableType:
-    """The headline tables of a study, and what is to be said about them."""
-    tables, legend = headlines(study)
-    parts: list[RenderableType] = [Text(study_title(study), style="bold")]
+    """The headline table of a study, and what is to be said about it."""
+    tables = headline_grids(study)
+    parts: list[RenderableType] = [Text(study_title(study), style="bold"), Text(answer_text(study))]
     for grid in tables:
-        parts += [
-            Text(f"\n{grid.title}", style="bold"),
-            _grid_table(grid),
-            *_remark_table(grid.remarks),
-        ]
-        parts += _remark_table([Row(f"({mark})", said) for mark, said in grid.footnotes])
+        parts += [Text(grid.title, style="bold"), _grid_table(grid)]
+        parts += _remark_table(grid.remarks_below)
+    legend = [*marks_legend(study, tables), *headline_remarks(study)]
     return Group(*parts, Text(), *_remark_table(legend))
 
 
 def _grid_table(grid: Grid) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="cyan")
     table.add_column(grid.of, no_wrap=True)
-    for fact in grid.facts:
-        table.add_column(fact, justify="right")
     for head in grid.columns:
-        table.add_column(str(head))
+        table.add_column("\n".join(head.lines).rstrip())
+    if grid.has_verdicts:
+        table.add_column("verdicts")
     for row in grid.rows:
-        marks = f" ({','.join(row.marks)})" if row.marks else ""
-        table.add_row(Text(f"{row}{marks}"), *grid.facts_of(row), *map(_cell, row.cells))
+        verdicts = [row.verdicts] if grid.has_verdicts else []
+        table.add_row(Text(f"{row}{_marks(row.marks)}"), *map(_cell, row.cells), *verdicts)
     return table
 
 
+def _marks(marks: Sequence[str]) -> str:
+    return f" ({','.join(marks)})" if marks else ""
+
+
 def _cell(cell: TableCell) -> Text:
-    marks = f" ({','.join(cell.marks)})" if cell.marks else ""
     shown = f"{cell.value_in(STYLE)}{STAR if cell.bold else ''}"
     text = Text(shown, style="bold" if cell.bold else "")
-    return text.append(f" {cell.interval_in(STYLE)}{marks}".rstrip(), style="not bold dim")
+    return text.append(
+        f" {cell.interval_in(STYLE)}{_marks(cell.marks)}".rstrip(), style="not bold dim"
+    )
 
 
 def _remark_table(remarks: Sequence[Row]) -> list[RenderableType]:

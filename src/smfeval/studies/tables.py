@@ -31,8 +31,8 @@ WIN_NOTES = {
     "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
 }
 IMPROPER = (
-    "scores of beliefs are not proper after an alignment whose effect on the reported covariances "
-    "is unknown (no cross-covariances): one that is too tight can score better"
+    "without cross-covariances, scores of beliefs are not proper after an alignment: one that is "
+    "overconfident can score better"
 )
 MIXED = "not all have the same alignment"
 NO_HORIZON = "relative motion has no horizon with enough windows that are independent"

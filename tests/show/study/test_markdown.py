@@ -28,10 +28,10 @@ def tables(source):
 def test_tables_are_read_back_with_every_name_as_it_is():
     (first, second, pairs), _ = tables(text(study()))
     assert [cell for cell, _ in first[0]] == [
-        "estimator", "diverged", "MAE (cm)", "k", "90 % coverage (%)",
+        "estimator", "MAE (cm)", "k", "90 % coverage (%)", "verdicts",
     ]  # fmt: skip
     assert [row[0][0] for row in first[1:]] == [
-        PLAIN, ODD, r"never\x1b[31m runs\n a", f"{BASE} (baseline) b",
+        PLAIN, ODD, r"never\x1b[31m runs\n a", f"{BASE} (baseline) b,c",
     ]  # fmt: skip
     assert len(second) == 5
     assert pairs[1][0][0] == f"{PLAIN} | {ODD}"
@@ -40,20 +40,20 @@ def test_tables_are_read_back_with_every_name_as_it_is():
 def test_numbers_are_in_the_style_of_a_paper_and_the_best_are_bold():
     (first, *_), _ = tables(text(study()))
     assert first[1][1:] == [
-        ("0 of 3", False),
-        ("4.1 [4.0, 4.3]", True),
-        ("5.6 × 10³ [2.6, 16] × 10³", False),  # noqa: RUF001
-        ("4.2 [0, 9.1]", False),
+        ("4.12 [3.98, 4.31]", True),
+        ("5600 [2600, 1.60 × 10⁴]", False),  # noqa: RUF001
+        ("4.20 [0, 9.10]", False),
+        ("4 calibrated", False),
     ]
-    assert first[2][3] == ("1.3 [0.92, 2.0]", True)
-    assert first[4][2:] == [("1.25 × 10³ c", False), ("∞ d", False), ("- a", False)]  # noqa: RUF001
-    assert "**4.1** [4.0, 4.3]" in text(study())
+    assert first[2][2] == ("1.31 [0.920, 2.04]", True)
+    assert first[4][1:4] == [("1250 d", False), ("∞ e", False), ("- a", False)]
+    assert "**4.12** [3.98, 4.31]" in text(study())
 
 
 def test_footnotes_remarks_and_failures_stand_below():
     _, outside = tables(text(study()))
     said = [shown for shown, _ in outside]
-    assert "(b) 2 of 3 tracks" in said
+    assert "(c) 2 of 3 tracks" in said
     assert f"failed {BASE}, oxford/a|b: no <file>" in said
     assert any(f"{ODD} and {PLAIN}: about 14 further tracks" in each for each in said)
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from smfeval.compare.duels import Duel, Ranks
 from smfeval.compare.pooled import PooledK
+from smfeval.show.study.layout import grids
 from smfeval.show.study.remarks import (
+    answer_text,
     answers,
     failures,
     missing_files,
@@ -14,10 +16,9 @@ from smfeval.show.study.remarks import (
     shared_notes,
     study_remarks,
     study_title,
-    unmarked_reasons,
 )
 from smfeval.show.study.terminal import text
-from support.study_results import BASE, LOST, PLAIN, k, mae, section, study, task
+from support.study_results import BASE, LOST, ODD, PLAIN, TRACKS, k, mae, section, study, task
 
 
 def told(remarks, label):
@@ -51,19 +52,6 @@ def test_further_tracks_are_told_once_for_a_pair_and_only_of_close_ones():
 def test_one_further_track_is_singular():
     (line,) = power_lines((replace(mae(), duels=(duel("A", "B", 1),)),))
     assert "about 1 further track would" in line
-
-
-def test_why_nobody_is_marked_is_told_once():
-    few, other = (replace(mae(), metric=name, unmarked="too few") for name in ("mae", "rmse"))
-    alone = replace(few, metric="crps", unmarked="one contender")
-    nobody_wins = replace(mae(), metric="precision", duels=(), ranks=None)
-    assert unmarked_reasons((few, other, nobody_wins)) == ("nobody is marked: too few",)
-    assert unmarked_reasons((few, mae())) == ("MAE: nobody is marked: too few",)
-    assert unmarked_reasons((few, alone)) == (
-        "MAE: nobody is marked: too few",
-        "CRPS: nobody is marked: one contender",
-    )
-    assert unmarked_reasons((mae(),)) == unmarked_reasons((nobody_wins,)) == ()
 
 
 def test_a_note_that_names_its_metric_is_not_named_twice():
@@ -131,34 +119,52 @@ def pooled(estimator, label):
     return PooledK(estimator, label, "", None, None, None, 3, 3, 0)
 
 
-def test_the_first_answers_are_who_is_best_and_who_is_overconfident():
-    made = study()
-    best, *others = answers(made)
-    cells = [each for each in mae().cells if each.estimator != BASE and each.median is not None]
-    first = min(cells, key=lambda each: each.median.value)
-    assert best.startswith(f"best by MAE: {first.estimator} (")
-    assert others == []  # nothing is pooled
-    labels = (pooled(PLAIN, "overconfident"), pooled(BASE, "consistent"))
-    judged = replace(made, sections=(replace(section(), pooled=labels),))
-    assert answers(judged)[1] == f"consistent: {BASE}; overconfident: {PLAIN}"
-    alike = replace(section(), pooled=(labels[0], pooled(BASE, "overconfident")))
-    assert answers(replace(made, sections=(alike,)))[1] == "all 2 estimators: overconfident"
-    assert answers(replace(made, sections=())) == ()
+def answered(*labels, **changes):
+    """Answers of a study whose estimators have these labels; `changes` of the first column."""
+    names = (PLAIN, ODD, BASE)
+    judged = tuple(pooled(*each) for each in zip(names, labels, strict=False))
+    table = replace(section(), pooled=judged, columns=(replace(mae(), **changes), k()))
+    return answers(replace(study(), sections=(table,)))
 
 
-def test_the_best_is_told_with_who_is_not_separated_and_untested_with_the_second():
-    made, column = study(), mae()
-    names = [each.estimator for each in column.cells[:2]]
-    cells = tuple(
-        replace(each, median=replace(each.median, value=at + 1.0), shared=None, best=at < 2)
-        for at, each in enumerate(column.cells[:2])
+def test_the_first_answer_is_who_can_be_trusted():
+    first, _ = answered("overconfident", "overconfident")
+    assert first == f"none of the 2 can be trusted as it is. Least wrong: {ODD}, median k 1.31"
+    first, _ = answered("overconfident", "consistent", "overconfident")
+    assert first == f"overconfident: {PLAIN} and {BASE}; consistent: {ODD}"
+    assert answered("cannot tell")[0] == f"cannot tell: {PLAIN}"
+    assert answers(replace(study(), sections=())) == ()
+    assert answer_text(replace(study(), sections=())) == ""
+
+
+def test_the_second_answer_is_who_is_best_or_why_nobody_is():
+    assert answered() == (f"best by MAE: {PLAIN} (median 4.12 cm), not separated from {ODD}",)
+    alone = tuple(replace(each, best=each.estimator == PLAIN) for each in mae().cells)
+    assert answered(cells=alone) == (f"best by MAE: {PLAIN} (median 4.12 cm)",)
+    assert answered(unmarked="too few", detail="3 of 6") == ("too few",)
+
+
+def test_why_nobody_is_marked_is_a_footnote_of_its_columns():
+    few = replace(mae(), unmarked="too few tracks", detail="3; 6 are needed")
+    (grid,) = grids(
+        replace(study(), sections=(replace(section(), columns=(few, k())),), pair_sections=())
     )
-    tested = replace(column, cells=cells, duels=(duel(*names, 14),))
-    (text,) = answers(replace(made, sections=(replace(section(), columns=(tested,)),)))
-    assert text.endswith(f"not separated from {names[1]}")
-    beaten = replace(tested, cells=(cells[0], replace(cells[1], best=False)))
-    (text,) = answers(replace(made, sections=(replace(section(), columns=(beaten,)),)))
-    assert text.endswith("better than all others")
-    untested = replace(tested, unmarked="too few tracks")
-    (text,) = answers(replace(made, sections=(replace(section(), columns=(untested,)),)))
-    assert text.endswith(f"then {names[1]} (2 m); too few tracks")
+    (letter,) = grid.columns[0].marks
+    assert dict(grid.footnotes)[letter] == "too few tracks: 3; 6 are needed"
+    assert grid.columns[1].marks == ()
+
+
+def test_verdicts_are_counted_and_lost_tracks_are_a_footnote_of_their_row():
+    labels = ("overconfident", "overconfident", "cannot tell")
+    runs = [
+        replace(task(PLAIN, t), verdict=v, gauge="se3") for t, v in zip(TRACKS, labels, strict=True)
+    ]
+    made = replace(study(), results=(*runs, replace(task(BASE, TRACKS[0]), gauge="yaw")))
+    grid = grids(made)[0]
+    assert grid.rows[0].verdicts == "2 overconfident, 1 cannot tell"
+    footnotes = dict(grid.footnotes)
+    assert [footnotes[mark] for mark in grid.rows[0].marks] == ["after SE(3) alignment"]
+    assert [footnotes[mark] for mark in grid.rows[3].marks][:2] == [
+        "lost on 1 of 2 tracks: keble_02 (mean error above 5 m)",
+        "after yaw alignment",
+    ]

@@ -11,7 +11,7 @@ from smfeval.show.study.layout import column_blocks
 from smfeval.show.study.terminal import BOLD, NORMAL, text
 from smfeval.show.terminal import render_study
 from smfeval.studies.result import Study
-from support.study_results import cell, k, mae, number, plan, study
+from support.study_results import PLAIN, cell, k, mae, number, plan, study
 
 
 def small():
@@ -31,19 +31,23 @@ def test_a_small_study_reads_like_this():
         == """\
 nightly: 4 estimators, 3 tracks, 0 runs
 
+Best by MAE: A (median 4.12 cm), not separated from B and D.
+
 oxford (3 tracks)
-  estimator   diverged   MAE (cm)             k
-  A             0 of 3      4.1* [4.0, 4.3]   5.6e3  [2.6, 16]e3
-  B             1 of 3      6.2* [4.0, 12]      1.3* [0.92, 2.0]
-  C (a)         0 of 0        -                   -
-  D (b)         1 of 2   1.25e3* (c)            inf  (d)
+  estimator  MAE                 k
+             cm
+  A          4.12* [3.98, 4.31]  5600  [2600, 1.60e4]
+  B          6.23* [4.01, 11.7]  1.31* [0.920, 2.04]
+  C (a)         -                   -
+  D (b,c)    1250* (d)            inf  (e)
   (a)   no value on any track
-  (b)   2 of 3 tracks
-  (c)   tracks: 2; an interval needs 6
-  (d)   an end is not finite
+  (b)   lost on 1 of 2 tracks: keble_02 (mean error above 5 m)
+  (c)   2 of 3 tracks
+  (d)   tracks: 2; an interval needs 6
+  (e)   an end is not finite
   note  a note
 
-[]  median over tracks, its 95 % interval in brackets
+[]  median over tracks, its 95 % CI in brackets; a consistent estimator has k 1 and coverage 90 %
 *   the best contender and all that are not significantly worse, by a test over tracks
 """
     )
@@ -54,7 +58,7 @@ def test_colour_adds_bold_to_the_starred_numbers_and_changes_nothing_else():
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[01]m", "", coloured) == plain
     bold = re.findall(re.escape(BOLD) + r"(.*?)" + re.escape(NORMAL), coloured)
-    assert bold == ["4.1*", "6.2*", "1.3*", "90*", "4.1*", "5.12*", "1.3*", "90*"]
+    assert bold == ["4.12*", "6.23*", "1.31*", "89.7*", "4.12*", "5.12*", "1.31*", "89.7*"]
 
 
 def wide(metrics=9):
@@ -121,16 +125,21 @@ def test_who_was_not_tested_has_a_footnote_also_in_the_brief_text():
     for brief in (False, True):
         lines = text(other, brief=brief).splitlines()
         (mark,) = re.findall(r"^  \((\w)\) +" + re.escape(FEW), "\n".join(lines), re.M)
-        assert any(line.endswith(f"6.2  [4.0, 12] ({mark})") for line in lines)
+        shown = f"6.23  ({mark})" if brief else f"6.23  [4.01, 11.7] ({mark})"
+        assert any(line.endswith(shown) for line in lines)
     console = Console(file=StringIO(), width=200)
     console.print(render_study(other))
     rich = console.file.getvalue()
-    assert f"6.2 [4.0, 12] ({mark})" in rich
+    assert re.search(rf"6\.23 +\({mark}\)", rich)
     assert f"({mark})  {FEW}" in rich
 
 
-def test_the_brief_text_has_the_notes_on_the_study():
-    assert "a note on the study" in text(study(), brief=True)
+def test_the_brief_text_is_one_table_and_counts_what_it_leaves_out():
+    brief = text(study(), brief=True)
+    assert len(brief.splitlines()) < len(text(study()).splitlines()) / 2
+    assert brief.count("fast_lio2  ") == 2  # blocks of one table
+    assert "-v has all metrics, ranks and tests, converged tracks, pairs and 1 note" in brief
+    assert f"pairs   median k_pair (1 if consistent): {PLAIN} | " in brief
 
 
 def quiet(metric):

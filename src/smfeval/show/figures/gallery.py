@@ -142,10 +142,10 @@ def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
     ranked, refused = {}, {}
     for column in whole[-1].columns if whole else ():
         ranks = column.ranks
-        if column.metric not in RANKED_METRICS or ranks is None:
+        if column.metric not in RANKED_METRICS:
             continue
-        if column.unmarked is not None:
-            refused[f"ranks of {column.metric}"] = column.unmarked
+        if column.unmarked is not None or ranks is None:
+            refused[f"ranks of {column.metric}"] = column.unmarked or "nobody competes"
             continue
         tracks = words.count(ranks.tracks, "track")
         ranked[f"mean rank by {NUMBERS[column.metric].title} over {tracks}"] = ranks

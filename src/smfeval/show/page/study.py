@@ -9,15 +9,20 @@ from smfeval import words
 from smfeval.compare.duels import StudySection
 from smfeval.show.page.document import Card, document, option_rows, sentence
 from smfeval.show.report import Cell, ReportSection, Row, plain_cell
-from smfeval.show.study.layout import ColumnHead, grids
-from smfeval.show.study.remarks import BEST_MEANING, answers, meaning, study_remarks, study_title
-from smfeval.show.study.terminal import HEADLINES
+from smfeval.show.study.layout import HEADLINES, ColumnHead, grids
+from smfeval.show.study.remarks import (
+    BEST_MEANING,
+    LABELS,
+    answers,
+    meaning,
+    study_remarks,
+    study_title,
+)
 from smfeval.studies.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
-LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
 FAILED = "failed"
 FIRST = ("k", "k_pair", "coverage_90", "nees_median")  # columns that are never out of sight
 

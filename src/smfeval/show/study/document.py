@@ -129,6 +129,7 @@ def _section(section: StudySection, keys: Keys) -> dict[str, Any]:
                     "reason": ranks.reason,
                 },
                 "unmarked": column.unmarked,
+                "detail": column.detail,
                 "notes": list(column.notes),
             }
             for column in section.columns

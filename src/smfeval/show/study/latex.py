@@ -40,7 +40,6 @@ def text(study: Study) -> str:
 
 def _table(grid: Grid) -> dict[str, Any]:
     """A grid with its columns in blocks that a page is wide enough for."""
-    facts = [len(fact) + APART for fact in grid.facts]
     name = max((len(str(row)) + len(row.marks) for row in grid.rows), default=0)
     widths = []  # characters that each column takes, about: values, and intervals with marks
     for at, head in enumerate(grid.columns):
@@ -48,16 +47,9 @@ def _table(grid: Grid) -> dict[str, Any]:
         values = max((len(cell.value_in(PRINTED)) for cell in cells), default=0)
         ends = max((len(cell.interval_in(PRINTED)) + len(cell.marks) for cell in cells), default=0)
         widths.append(APART + max(len(str(head)), values + 1 + ends))
-    blocks = column_blocks(name, facts + widths, limit=WIDTH)
     return {
         "grid": grid,
-        "blocks": [
-            {
-                "facts": [grid.facts[at] for at in block if at < len(facts)],
-                "columns": [at - len(facts) for at in block if at >= len(facts)],
-            }
-            for block in blocks
-        ],
+        "blocks": column_blocks(name, widths, limit=WIDTH),
         "footnotes": grid.marked,
         "remarks": [Row(grid.title, ""), *grid.remarks] if grid.remarks else [],
     }

@@ -1,13 +1,9 @@
-"""The sections of a study, laid out as grids: one model of a table, which every format writes.
+"""The sections of a study, laid out as grids: one model of a table, which every format writes."""
 
-Value and interval have one power of ten and as many digits as count.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import ceil, isfinite, log10
+from math import isfinite
 from statistics import median_low
-from types import MappingProxyType
 
 import numpy as np
 
@@ -17,21 +13,23 @@ from smfeval.show.report import Row
 from smfeval.show.study.remarks import (
     Marks,
     cell_number,
+    column_footnotes,
+    count_verdicts,
     footnotes,
     metric_title,
+    row_footnotes,
     section_remarks,
     section_title,
     shared_notes,
+    whole_section,
 )
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
-DIGITS_BESIDE_INTERVAL = 2  # significant digits, at least
-DIGITS_ALONE = 3  # significant digits without an interval
-MAX_DIGITS = 4  # significant digits, whatever the interval says
-PLAIN_DECADES = range(-2, 3)  # decades that are read without a power of ten: 0.01 to 999
+DIGITS = 3  # significant ones, at least
+PLAIN_DECADES = range(-2, 4)  # decades that are read without a power of ten: 0.01 to 9999
 
 
 @dataclass(frozen=True)
@@ -64,60 +62,21 @@ class NumberStyle:
 
 
 def round_value(value: float) -> Digits:
-    """A number without an interval."""
-    decade = _decade(value, DIGITS_ALONE)
-    return _round_digits(value, _power(decade), DIGITS_ALONE - 1 - decade)
-
-
-def round_interval(value: float, low: float, high: float) -> tuple[Digits, Digits, Digits]:
-    """Value and ends, each as exact as the interval deserves, in the power of ten of the value.
-
-    Where an end would be hard to read in that power, each end has its own. Where the interval
-    reaches to both sides of zero, the larger end gives power and digits: what is small beside it is
-    as good as zero.
-    """
-    reach = max((abs(end) for end in (low, high) if isfinite(end)), default=abs(value))
-    both_signs = low < 0 < high
-    anchor = reach if both_signs or not value or not isfinite(value) else value
-    power, half_width = _power(_decade(anchor)), (high - low) / 2
-    needed = DIGITS_ALONE - 1 - _decade(anchor)
-    if isfinite(half_width) and half_width > 0:  # the last digit is no coarser than half the width
-        needed = min(ceil(-log10(half_width)), MAX_DIGITS - 1 - _decade(anchor))
-    shared = all(
-        _decade(end) - power in PLAIN_DECADES for end in (low, high) if end and isfinite(end)
-    )
-
-    def one(x: float, power: int) -> Digits:
-        size = anchor if both_signs else x
-        return _round_digits(x, power, max(DIGITS_BESIDE_INTERVAL - 1 - _decade(size), needed))
-
-    if shared or both_signs:
-        return one(value, power), one(low, power), one(high, power)
-    return one(value, power), one(low, _power(_decade(low))), one(high, _power(_decade(high)))
-
-
-def _decade(value: float, digits: int = DIGITS_BESIDE_INTERVAL) -> int:
-    """Exponent of the first digit, after rounding: 996 with two digits is 1.0e3."""
-    return int(f"{value:.{digits - 1}e}".partition("e")[2]) if value and isfinite(value) else 0
-
-
-def _power(decade: int) -> int:
-    """The power of ten that is split off: none for numbers that are read with ease."""
-    return 0 if decade in PLAIN_DECADES else decade
-
-
-def _round_digits(value: float, power: int, decimals: int) -> Digits:
-    """Rounded to so many decimals (of the value itself), with the power split off."""
+    """Three significant digits, whatever the interval; large numbers have all before the point."""
     if not isfinite(value) or value == 0:
         return Digits(f"{value + 0.0:.0f}")
-    places = max(0, decimals + power)
-    text = f"{value * 10.0**-power:.{places}f}"
-    return Digits(text.removeprefix("-") if float(text) == 0 else text, power)
+    decade = int(f"{value:.{DIGITS - 1}e}".partition("e")[2])  # after rounding: 999.6 is 1.00e3
+    power = 0 if decade in PLAIN_DECADES else decade
+    return Digits(f"{value * 10.0**-power:.{max(0, DIGITS - 1 - decade + power)}f}", power)
 
 
+HEADLINES = (
+    *("MAE", "energy score", "log score", "k", "90 % coverage", "available", "HMI"),
+    *("k_pair", "k_pair by ref."),
+)
+SHORT = {"energy score": "energy", "log score": "log", "90 % coverage": "coverage"}
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
-FACTS = ("diverged", "alignment")
 
 
 @dataclass(frozen=True)
@@ -130,11 +89,18 @@ class ColumnHead:
     title: str
     unit: str
     shared_tracks: int | None = None
+    marks: tuple[str, ...] = ()  # letters of footnotes: why nobody is marked
 
     @property
     def of_tracks(self) -> str:
         """', 5 shared' of medians over shared tracks."""
         return "" if self.shared_tracks is None else f", {words.count(self.shared_tracks)} shared"
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """Title, then unit and marks."""
+        marks = f"({','.join(self.marks)})" if self.marks else ""
+        return f"{self.title}{self.of_tracks}", f"{self.unit} {marks}".strip()
 
     def __str__(self) -> str:
         title = f"{self.title}{self.of_tracks}"
@@ -166,11 +132,10 @@ class TableCell:
         """The number, if it is one, over the shown unit."""
         if number is None or np.isnan(number.value):
             return cls(None, None, None, bold=False, marks=marks, number=None, tracks=0)
-        if number.low is None or number.high is None:
-            value, low, high = round_value(number.value / unit), None, None
-        else:
-            ends = number.value / unit, number.low / unit, number.high / unit
-            value, low, high = round_interval(*ends)
+        value, low, high = (
+            None if each is None else round_value(each / unit)
+            for each in (number.value, number.low, number.high)
+        )
         return cls(value, low, high, bold, marks, number, tracks)
 
     def value_in(self, style: NumberStyle) -> str:
@@ -194,7 +159,7 @@ class TableRow:
     lost: int  # the 2
     marks: tuple[str, ...]
     cells: tuple[TableCell, ...]
-    alignment: str = ""  # of its runs, several joined by "+"; '' for pairs
+    verdicts: str = ""  # of its runs, counted; '' for pairs
 
     def __str__(self) -> str:
         return f"{self.name} (baseline)" if self.baseline else self.name
@@ -222,18 +187,14 @@ class Grid:
         return (*self.marked, *self.remarks)
 
     @property
-    def facts(self) -> tuple[str, ...]:
-        """What stands before the numbers: `diverged` and `alignment`, where a row has it."""
-        return tuple(fact for fact in FACTS if any(getattr(row, fact) for row in self.rows))
-
-    def facts_of(self, row: TableRow) -> list[str]:
-        """These of one row."""
-        return [getattr(row, fact) for fact in self.facts]
-
-    @property
     def counts_diverged(self) -> bool:
         """Whether lost tracks are counted."""
-        return "diverged" in self.facts
+        return any(row.diverged for row in self.rows)
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether verdicts are counted."""
+        return any(row.verdicts for row in self.rows)
 
     def brief(self, titles: tuple[str, ...]) -> "Grid":
         """The same table with only these columns, and without ranks, tests and power."""
@@ -241,6 +202,7 @@ class Grid:
         rows = [replace(row, cells=tuple(row.cells[at] for at in kept)) for row in self.rows]
         marks = {mark for row in rows for mark in row.marks}
         marks |= {mark for row in rows for cell in row.cells for mark in cell.marks}
+        marks |= {mark for at in kept for mark in self.columns[at].marks}
         return replace(
             self,
             columns=tuple(self.columns[at] for at in kept),
@@ -265,14 +227,33 @@ def grids(study: Study) -> tuple[Grid, ...]:
     """All tables, those of pairs last; a metric has the same unit in all tables of its kind."""
     scales, pair_scales = section_scales(study.sections), section_scales(study.pair_sections)
     common, pairs_common = shared_notes(study.sections), shared_notes(study.pair_sections)
-    used = gauges(study)
     return (
-        *(
-            _grid(study, each, "estimator", scales, common, used=used)
-            for each in _distinct_sections(study)
-        ),
+        *(_grid(study, each, "estimator", scales, common) for each in _distinct_sections(study)),
         *(_grid(study, each, "pair", pair_scales, pairs_common) for each in study.pair_sections),
         *(_grid(study, each, "belief", section_scales([each]), ()) for each in study.sensitivity),
+    )
+
+
+def headline_grid(study: Study, *, intervals: Collection[str] = ("k",)) -> Grid | None:
+    """The table over all tracks with the metrics that matter first; some have intervals."""
+    section = whole_section(study)
+    if section is None:
+        return None
+    grid = _grid(study, section, "estimator", _scales(study.sections), ()).brief(HEADLINES)
+    bare = [head.title not in intervals for head in grid.columns]
+    rows = [
+        tuple(
+            replace(cell, low=None, high=None) if without else cell
+            for cell, without in zip(row.cells, bare, strict=True)
+        )
+        for row in grid.rows
+    ]
+    return replace(
+        grid,
+        title="",
+        columns=tuple(replace(h, title=SHORT.get(h.title, h.title)) for h in grid.columns),
+        rows=tuple(replace(row, cells=cells) for row, cells in zip(grid.rows, rows, strict=True)),
+        remarks=(),
     )
 
 
@@ -291,14 +272,17 @@ def _grid(
     of: str,
     scales: dict[str, Scale],
     common_notes: tuple[str, ...],
-    *,
-    used: Mapping[str, str] = MappingProxyType({}),
 ) -> Grid:
-    """One section, without notes that all have; `used` are the gauges of its rows."""
+    """One section, without notes that all have."""
     by_column = [{cell.estimator: cell for cell in column.cells} for column in section.columns]
     names = dict.fromkeys(name for column in by_column for name in column)
     cells = {name: [column.get(name) for column in by_column] for name in names}
-    notes = footnotes(list(cells.values()), section.tracks)
+    notes = footnotes(
+        list(cells.values()),
+        section.tracks,
+        of_rows=[row_footnotes(study, section, name) for name in cells],
+        of_columns=[column_footnotes(column) for column in section.columns],
+    )
     counts = {name: (diverged, scored) for name, diverged, scored in section.diverged}
     baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
 
@@ -311,16 +295,17 @@ def _grid(
             shown += _table_cells(cell, unit, marks, column, contender=not baseline)
         diverged = "{} of {}".format(*counts[name]) if name in counts else ""
         lost = counts.get(name, (0, 0))[0]
-        gauge = used.get(name, "")
+        tracks = {track for cell in cells[name] if cell for track, _ in cell.values}
+        verdicts = count_verdicts(study, name, tracks) if of == "estimator" else ""
         marks, title = notes.rows[at], printable(name)
-        rows.append(TableRow(title, baseline, diverged, lost, marks, tuple(shown), gauge))
+        rows.append(TableRow(title, baseline, diverged, lost, marks, tuple(shown), verdicts))
 
     return Grid(
         title=section_title(section, of),
         of=of,
         columns=tuple(
-            ColumnHead(metric_title(c.metric), scales[c.metric][1], shared_tracks)
-            for c in section.columns
+            ColumnHead(metric_title(c.metric), scales[c.metric][1], shared_tracks, marks)
+            for c, marks in zip(section.columns, notes.columns, strict=True)
             for shared_tracks in ((None,) if c.shared_tracks is None else (None, c.shared_tracks))
         ),
         rows=tuple(rows),

@@ -2,7 +2,13 @@
 
 from smfeval.show.report import Row
 from smfeval.show.study.layout import Grid, NumberStyle, grids
-from smfeval.show.study.remarks import BEST_MEANING, meaning, study_remarks, study_title
+from smfeval.show.study.remarks import (
+    BEST_MEANING,
+    answer_text,
+    meaning,
+    study_remarks,
+    study_title,
+)
 from smfeval.studies.result import Study
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -22,6 +28,7 @@ def text(study: Study) -> str:
     bold = f" Bold: {escape_markdown(BEST_MEANING)}." if any(grid.bold for grid in tables) else ""
     parts = [
         f"## {escape_markdown(study_title(study))}",
+        escape_markdown(answer_text(study)),
         f"{escape_markdown(meaning(study).capitalize())}.{bold}",
         *(table(grid) for grid in tables),
         _list(study_remarks(study)),
@@ -31,16 +38,17 @@ def text(study: Study) -> str:
 
 def table(grid: Grid) -> str:
     """One grid under its heading."""
-    heads = [grid.of, *grid.facts, *(escape_markdown(str(head)) for head in grid.columns)]
+    titles = [f"{escape_markdown(str(head))}{_marks(head.marks)}" for head in grid.columns]
+    heads = [grid.of, *titles, *(["verdicts"] if grid.has_verdicts else [])]
     rule = ["---", *["---:"] * (len(heads) - 1)]
     body = [_line(heads), _line(rule)]
     for row in grid.rows:
-        cells = [f"{escape_markdown(str(row))}{_marks(row.marks)}", *grid.facts_of(row)]
+        cells = [f"{escape_markdown(str(row))}{_marks(row.marks)}"]
         for cell in row.cells:
             value, interval = cell.value_in(STYLE), cell.interval_in(STYLE)
             value = f"**{value}**" if cell.bold else value
             cells.append(f"{value} {interval}".strip() + _marks(cell.marks))
-        body.append(_line(cells))
+        body.append(_line([*cells, *([row.verdicts] if grid.has_verdicts else [])]))
     parts = [f"### {escape_markdown(grid.title)}", "\n".join(body), _list(grid.remarks_below)]
     return "\n\n".join(part for part in parts if part)
 

@@ -1,6 +1,7 @@
 """What stands below a table: ranks, how many more tracks would help, notes, failures, gaps."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from string import ascii_lowercase
@@ -24,7 +25,7 @@ PAIR_TITLES = {"k_pair_reference": "k_pair by ref.", "k_pair_paper": "k_pair of 
 def meaning(study: Study) -> str:
     """What the numbers of all tables are."""
     level = words.level(study.plan.options.intervals.level)
-    return f"median over tracks, its {level} interval in brackets"
+    return f"median over tracks, its {level} CI in brackets"
 
 
 def metric_title(metric: str) -> str:
@@ -54,54 +55,83 @@ def study_title(study: Study) -> str:
         *([f"{words.count(failed)} failed"] if failed else []),
         *([f"{words.count(missing)} without a file"] if missing else []),
     )
-    return f"{printable(plan.name)}: {', '.join(sizes)}"
+    used = dict.fromkeys(words.aligned(each.gauge) for each in study.results if each.gauge)
+    return f"{printable(plan.name)}: {', '.join((*sizes, *(used if len(used) == 1 else ())))}"
 
 
 RANKED_BY = ("log", "energy", "rmse", "mae")  # the first that a study has says who is best
 
 
+def whole_section(study: Study) -> StudySection | None:
+    """The section over all tracks, lost ones too."""
+    return next((each for each in reversed(study.sections) if not each.converged_only), None)
+
+
 def answers(study: Study) -> tuple[str, ...]:
-    """Which estimator is best, and which are overconfident: a sentence each."""
-    whole = [each for each in study.sections if not each.converged_only]
-    if not whole:
+    """Who can be trusted, who is closest to that, and who is best: a sentence each."""
+    section = whole_section(study)
+    if section is None:
         return ()
-    section = max(whole, key=lambda each: each.tracks)
     columns = {column.metric: column for column in section.columns}
-    texts = []
-    for metric in RANKED_BY:
-        found = [
-            (number.value, cell)
-            for cell in (columns[metric].cells if metric in columns else ())
-            if cell.estimator in study.plan.contenders and (number := cell.shared or cell.median)
-        ]
-        if found:
-            texts.append(_best_text(columns[metric], sorted(found, key=itemgetter(0))))
-            break
+    ranked = next((columns[metric] for metric in RANKED_BY if metric in columns), None)
+    said = (
+        _trust_text(section, columns.get("k")),
+        None if ranked is None else _best_text(study, ranked),
+    )
+    return tuple(each for each in said if each)
+
+
+def answer_text(study: Study) -> str:
+    """The answers as a paragraph."""
+    return " ".join(f"{each[:1].upper()}{each[1:]}." for each in answers(study))
+
+
+def _trust_text(section: StudySection, k: Column | None) -> str | None:
+    """'None of the 4 can be trusted as it is. Least wrong: A, median k 22.3', or who is what."""
     named: dict[str, list[str]] = {}
     for each in section.pooled:
         named.setdefault(each.label, []).append(printable(each.estimator))
-    if len(named) == 1 and len(section.pooled) > 1:
-        ((label, names),) = named.items()
-        texts.append(f"all {len(names)} estimators: {label}")
-    elif named:
-        texts.append("; ".join(f"{label}: {words.join(named[label])}" for label in sorted(named)))
-    return tuple(texts)
+    count = len(section.pooled)
+    if count < 2 or [*named] != ["overconfident"]:
+        known = [label for label in LABELS if label in named]
+        return "; ".join(f"{label}: {words.join(named[label])}" for label in known) or None
+    loss = NUMBERS["k"].loss
+    medians = {c.estimator: c.median.value for c in (k.cells if k else ()) if c.median}
+    best = min(medians, key=lambda name: loss(medians[name]) if loss else 0.0)
+    nearest = f"Least wrong: {printable(best)}, median k {words.number(medians[best])}"
+    return f"none of the {count} can be trusted as it is. {nearest}"
 
 
-def _best_text(column: Column, ranked: Sequence[tuple[float, MetricCell]]) -> str:
-    """'best by log score: A (3.2 nat), not separated from B', the best first in `ranked`."""
-    (value, first), *others = ranked
-    size = words.quantity(value, NUMBERS[column.metric].unit)
-    best = f"best by {metric_title(column.metric)}: {printable(first.estimator)} ({size}, median)"
-    if not others:
-        return best
+def _best_text(study: Study, column: Column) -> str | None:
+    """'best by log score: A (3.2 nat), not separated from B', or why nobody is."""
     if column.unmarked is not None:
-        after, second = others[0]
-        size = words.quantity(after, NUMBERS[column.metric].unit)
-        return f"{best}, then {printable(second.estimator)} ({size}); {column.unmarked}"
-    close = [printable(each.estimator) for _, each in others if each.best]
-    how = f"not separated from {words.join(close)}" if close else "better than all others"
-    return f"{best}, {how}"
+        return column.unmarked
+    marked = [
+        cell for cell in column.cells if cell.best and cell.estimator in study.plan.contenders
+    ]
+    if not marked:
+        return None
+    medians = [(number.value, cell) for cell in marked if (number := cell.shared or cell.median)]
+    value, best = min(medians, key=itemgetter(0))
+    others = [printable(cell.estimator) for cell in marked if cell is not best]
+    size = words.quantity(value, NUMBERS[column.metric].unit)
+    how = f", not separated from {words.join(others)}" if others else ""
+    title = metric_title(column.metric)
+    return f"best by {title}: {printable(best.estimator)} (median {size}){how}"
+
+
+LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
+
+
+def count_verdicts(study: Study, estimator: str, tracks: Collection[str]) -> str:
+    """'5 overconfident, 2 cannot tell': runs of an estimator on some tracks."""
+    labels = Counter(
+        each.verdict
+        for each in study.results
+        if each.estimator == estimator and each.track in tracks and each.verdict
+    )
+    known = [label for label in (*LABELS, *sorted({*labels} - {*LABELS})) if labels[label]]
+    return ", ".join(f"{words.count(labels[label])} {label}" for label in known)
 
 
 RemarkTexts = tuple[str, ...]
@@ -156,16 +186,6 @@ def verdict_lines(section: StudySection) -> RemarkTexts:
     )
 
 
-def unmarked_reasons(columns: Iterable[Column]) -> RemarkTexts:
-    """Why nobody is marked, where estimators compete; once for all metrics, or after some."""
-    contested = [column for column in columns if column.ranks is not None]
-    why = [(c.metric, f"nobody is marked: {c.unmarked}") for c in contested if c.unmarked]
-    reasons = {reason for _, reason in why}
-    return (
-        tuple(reasons) if len(why) == len(contested) and len(reasons) == 1 else merge_sentences(why)
-    )
-
-
 def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
     """Each sentence once, after the metrics that it is about, unless it names them itself."""
     metrics: dict[str, list[str]] = {}
@@ -189,10 +209,7 @@ def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tupl
         "errors": tuple(each.sentence for each in section.hypotheses),
         "rank": merge_sentences((c.metric, rank_line(c.ranks)) for c in columns if c.ranks),
         "power": power_lines(columns),
-        "note": (
-            *(note for note in section_notes(section) if note not in without),
-            *unmarked_reasons(columns),
-        ),
+        "note": tuple(note for note in section_notes(section) if note not in without),
     }
     return tuple(Row(label, printable(text)) for label, texts in said.items() for text in texts)
 
@@ -242,11 +259,13 @@ def unscored_runs(study: Study) -> tuple[Row, ...]:
     return (*failures(study), *missing_files(study))
 
 
-def doubt_lines(study: Study) -> tuple[Row, ...]:
+def doubt_lines(study: Study, *, without: str = "") -> tuple[Row, ...]:
     """'A (2 of 12 tracks: x, y): what looks wrong', in the numbers of the first of them."""
     tracks: dict[tuple[str, str], dict[str, str]] = {}  # by estimator and kind of doubt
     for each in study.results:
         for kind, sentence in each.doubts:
+            if without and kind.endswith(without):
+                continue
             tracks.setdefault((each.estimator, kind), {}).setdefault(each.track, sentence)
     total = len(study.plan.tracks)
     return tuple(
@@ -261,6 +280,40 @@ def doubt_lines(study: Study) -> tuple[Row, ...]:
 def monte_carlo_lines(study: Study) -> tuple[Row, ...]:
     """A line for each estimator on each track that has enough repeats."""
     return tuple(Row("repeats", printable(each.sentence)) for each in study.monte_carlo)
+
+
+MAX_LISTED = 6  # repeats or pairs that a brief text lists
+
+
+def headline_remarks(study: Study) -> list[Row]:
+    """What may change how the first table is read, and what else there is."""
+    section, repeats = whole_section(study), monte_carlo_lines(study)
+    more = ["all metrics, ranks and tests"]
+    more += [f"groups {words.join(study.plan.groups)}"] if len(study.plan.groups) > 1 else []
+    more += ["converged tracks"] if section and any(n for _, n, _ in section.diverged) else []
+    more += ["pairs"] if study.pair_sections else []
+    more += ["repeats"] if len(repeats) > MAX_LISTED else []
+    more += [words.count(len(study.notes), "note")] if study.notes else []
+    return [
+        *(repeats if len(repeats) <= MAX_LISTED else ()),
+        *pair_lines(study),
+        *doubt_lines(study, without="lost"),  # which the table tells
+        *unscored_runs(study),
+        Row("more", f"-v has {words.join(more)}"),
+    ]
+
+
+def pair_lines(study: Study) -> tuple[Row, ...]:
+    """Medians of k_pair over all tracks, listed or as a range."""
+    columns = study.pair_sections[-1].columns if study.pair_sections else ()
+    cells = next((column.cells for column in columns if column.metric == "k_pair"), ())
+    medians = {cell.estimator: cell.median.value for cell in cells if cell.median is not None}
+    if not medians:
+        return ()
+    listed = ", ".join(f"{printable(name)} {words.number(k)}" for name, k in medians.items())
+    spread = f"{words.number_range(medians.values())} of {words.count(len(medians), 'pair')}"
+    shown = listed if len(medians) <= MAX_LISTED else spread
+    return (Row("pairs", f"median k_pair (1 if consistent): {shown}"),)
 
 
 def study_remarks(study: Study) -> tuple[Row, ...]:
@@ -293,20 +346,33 @@ class Footnotes:
 
     common: Sentences  # of all cells
     listed: tuple[tuple[str, str], ...]  # (letter, sentence)
+    columns: tuple[Marks, ...]
     rows: tuple[Marks, ...]
     cells: tuple[tuple[Marks, ...], ...]
 
 
-def footnotes(rows: list[list[MetricCell | None]], tracks: int) -> Footnotes:
-    """Of the cells of a table over so many tracks."""
+def footnotes(
+    rows: list[list[MetricCell | None]],
+    tracks: int,
+    *,
+    of_rows: Sequence[Sentences],
+    of_columns: Sequence[Sentences],
+) -> Footnotes:
+    """Of the cells of a table over so many tracks, beside those of whole rows and columns."""
     said = [[cell_footnotes(cell, tracks) for cell in row] for row in rows]
     everywhere = _common_sentences(sentences for row in said for sentences in row)
-    of_rows = [_without(_common_sentences(row), everywhere) for row in said]
+    whole_rows = [
+        (*own, *_without(_common_sentences(row), everywhere))
+        for own, row in zip(of_rows, said, strict=True)
+    ]
     of_cells = [
         [_without(sentences, (*everywhere, *shared)) for sentences in row]
-        for row, shared in zip(said, of_rows, strict=True)
+        for row, shared in zip(said, whole_rows, strict=True)
     ]
-    met = (s for at, row in enumerate(of_cells) for some in (of_rows[at], *row) for s in some)
+    met = [s for some in of_columns for s in some]
+    met += [
+        s for row, own in zip(of_cells, whole_rows, strict=True) for e in (own, *row) for s in e
+    ]
     letters = {sentence: footnote_letter(at) for at, sentence in enumerate(dict.fromkeys(met))}
 
     def marks(sentences: Sentences) -> Marks:
@@ -315,9 +381,33 @@ def footnotes(rows: list[list[MetricCell | None]], tracks: int) -> Footnotes:
     return Footnotes(
         everywhere,
         tuple((mark, sentence) for sentence, mark in letters.items()),
-        tuple(marks(shared) for shared in of_rows),
-        tuple(tuple(marks(sentences) for sentences in row) for row in of_cells),
+        tuple(map(marks, of_columns)),
+        tuple(map(marks, whole_rows)),
+        tuple(tuple(map(marks, row)) for row in of_cells),
     )
+
+
+def column_footnotes(column: Column) -> Sentences:
+    """Why nobody is marked in it, or tracks that count in no test."""
+    if column.unmarked is None:
+        return ()
+    return (f"{column.unmarked}: {column.detail}" if column.detail else column.unmarked,)
+
+
+def row_footnotes(study: Study, section: StudySection, name: str) -> Sentences:
+    """On which tracks an estimator is lost, and an alignment that not all have."""
+    said = []
+    mae = next((column.cells for column in section.columns if column.metric == "mae"), ())
+    limit = study.plan.diverged_m
+    for cell in (each for each in mae if each.estimator == name):
+        lost = [track for track, value in cell.values if value > limit]
+        if lost:
+            on = format_tracks(lost, len(cell.values))
+            said.append(f"lost on {on} (mean error above {words.length(limit)})")
+    used = {each.gauge: None for each in study.results if each.estimator == name and each.gauge}
+    if len({each.gauge for each in study.results if each.gauge}) > 1:
+        said += [words.aligned(gauge) for gauge in used if gauge]
+    return tuple(said)
 
 
 def cell_footnotes(cell: MetricCell | None, tracks: int) -> Sentences:

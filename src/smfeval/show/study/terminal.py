@@ -5,29 +5,27 @@ from functools import partial
 from textwrap import wrap
 
 from smfeval.show.report import Row
-from smfeval.show.study.layout import Grid, NumberStyle, TableCell, column_blocks, grids
+from smfeval.show.study.layout import (
+    Grid,
+    NumberStyle,
+    TableCell,
+    column_blocks,
+    grids,
+    headline_grid,
+)
 from smfeval.show.study.remarks import (
     BEST_MEANING,
-    doubt_lines,
+    answer_text,
+    headline_remarks,
     meaning,
-    monte_carlo_lines,
     study_remarks,
     study_title,
-    unscored_runs,
 )
 from smfeval.studies.result import Study
-from smfeval.words import printable
 
 WIDTH = 100  # columns, as of all reports
-GAP = "   "  # between two columns
+GAP = "  "  # between two columns
 STAR = "*"
-HEADLINES = (
-    *("MAE", "energy score", "log score", "k", "90 % coverage", "available", "HMI"),
-    *("k_pair", "k_pair by ref."),
-)
-MORE_HINT = (
-    "-v, and tables.txt, have all metrics, ranks, tests, and the tracks that would be needed"
-)
 BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
 
 WRAP = partial(wrap, break_long_words=False, break_on_hyphens=False)
@@ -39,59 +37,64 @@ ColumnLines = list[str]  # a column: its head and one cell for each row, all equ
 def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool = False) -> str:
     """All tables, and what is to be said about them; `colour` makes the starred numbers bold.
 
-    A `brief` text has the headline metrics, notes on the study, and what was not scored only.
+    A `brief` text has one table, over all tracks, and what was not scored.
     """
-    if brief:
-        tables, legend = headlines(study)
-    else:
-        tables = grids(study)
-        legend = [*_legend(study, tables), *study_remarks(study)]
-    parts = [study_title(study), *(table(grid, colour=colour, width=width) for grid in tables)]
-    return "\n\n".join([*parts, _format_remarks(legend, 0, width)]) + "\n"
+    tables = headline_grids(study, width) if brief else grids(study)
+    legend = headline_remarks(study) if brief else study_remarks(study)
+    answer = WRAP(answer_text(study), width)
+    shown = [table(grid, colour=colour, width=width) for grid in tables]
+    notes = _format_remarks([*marks_legend(study, tables), *legend], 0, width)
+    parts = [study_title(study), "\n".join(answer), *shown, notes]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def headlines(study: Study) -> tuple[tuple[Grid, ...], list[Row]]:
-    """The tables with the metrics that matter first, and their legend."""
-    whole = len(study.sensitivity)  # that was asked for
-    tables = grids(study)
-    first, last = tables[: len(tables) - whole], tables[len(tables) - whole :]
-    tables = (*(grid.brief(HEADLINES) for grid in first), *last)
-    notes = [Row("note", printable(note)) for note in study.notes]
-    return tables, [
-        *_legend(study, tables),
-        *monte_carlo_lines(study),
-        *doubt_lines(study),
-        *notes,
-        *unscored_runs(study),
-        Row("more", MORE_HINT),
-    ]
+def headline_grids(study: Study, width: int = WIDTH) -> tuple[Grid, ...]:
+    """The table over all tracks, and those of alternatives that were asked for.
+
+    Where the first would be too wide, k goes without its intervals.
+    """
+    first = headline_grid(study)
+    if first is not None and len(_blocks(first, width)) > 1:
+        first = headline_grid(study, intervals=())
+    asked = grids(study)[-len(study.sensitivity) :] if study.sensitivity else ()
+    return (*([] if first is None else [first]), *asked)
 
 
-def _legend(study: Study, tables: tuple[Grid, ...]) -> list[Row]:
+def marks_legend(study: Study, tables: Sequence[Grid]) -> list[Row]:
+    """What brackets and stars are."""
     starred = [Row(STAR, BEST_MEANING)] if any(grid.bold for grid in tables) else []
-    return [Row("[]", meaning(study)), *starred]
+    consistent = "a consistent estimator has k 1 and coverage 90 %"
+    return [Row("[]", f"{meaning(study)}; {consistent}"), *starred]
 
 
 def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
     """One grid: a block of columns after the other, then footnotes and remarks."""
-    names = _align_left([grid.of, *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
-    told = [grid.facts_of(row) for row in grid.rows]
-    lanes = [_align_right([fact, *(row[at] for row in told)]) for at, fact in enumerate(grid.facts)]
-    lanes += [
-        _column_lines(str(head), [row.cells[at] for row in grid.rows], colour=colour)
+    parts = "\n\n".join(_blocks(grid, width, colour=colour))
+    below = _format_remarks(grid.remarks_below, 2, width)
+    return "\n".join(part for part in (grid.title, parts, below) if part)
+
+
+def _blocks(grid: Grid, width: int, *, colour: bool = False) -> list[str]:
+    """Columns side by side, as many as the width has room for, behind the names."""
+    names = _align_left([grid.of, "", *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
+    lanes = [
+        _column_lines(head.lines, [row.cells[at] for row in grid.rows], colour=colour)
         for at, head in enumerate(grid.columns)
     ]
+    if grid.has_verdicts:
+        lanes.append(_align_left(["verdicts", "", *(row.verdicts for row in grid.rows)]))
     widths = [len(lane[0]) + len(GAP) for lane in lanes]
-    split = column_blocks(len(names[0]) + 2, widths, limit=width)
-    parts = []
-    for block in split:
-        rows = zip(names, *(lanes[at] for at in block), strict=True)
-        parts.append("\n".join(f"  {GAP.join(cells).rstrip()}" for cells in rows))
-    below = _format_remarks(grid.remarks_below, 2, width)
-    return "\n".join([grid.title, "\n\n".join(parts), *([below] if below else [])])
+    return [
+        "\n".join(
+            f"  {GAP.join(cells).rstrip()}"
+            for cells in zip(names, *(lanes[at] for at in block), strict=True)
+            if any(map(str.strip, cells))
+        )
+        for block in column_blocks(len(names[0]) + 2, widths, limit=width)
+    ]
 
 
-def _column_lines(head: str, cells: list[TableCell], *, colour: bool) -> ColumnLines:
+def _column_lines(head: tuple[str, str], cells: list[TableCell], *, colour: bool) -> ColumnLines:
     """Values to the right, intervals to the left, so that both are aligned."""
     starred = any(cell.bold for cell in cells)
     star = [STAR if cell.bold else " " * starred for cell in cells]
@@ -99,8 +102,8 @@ def _column_lines(head: str, cells: list[TableCell], *, colour: bool) -> ColumnL
     others = _align_left(
         [f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells]
     )
-    width = max(len(head), *(len(f"{v} {o}") for v, o in zip(values, others, strict=True)), 0)
-    lane = [f"{head:{width}}"]
+    width = max(map(len, (*head, *(f"{v} {o}" for v, o in zip(values, others, strict=True)))))
+    lane = [f"{line:{width}}" for line in head]
     for cell, value, other in zip(cells, values, others, strict=True):
         fill = " " * (width - len(f"{value} {other}"))
         shown = value.replace(value.strip(), f"{BOLD}{value.strip()}{NORMAL}")
