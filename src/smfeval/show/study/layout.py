@@ -155,8 +155,6 @@ class TableRow:
 
     name: str
     baseline: bool
-    diverged: str  # such as '2 of 40'; '' where it is not counted
-    lost: int  # the 2
     marks: tuple[str, ...]
     cells: tuple[TableCell, ...]
     verdicts: str = ""  # of its runs, counted; '' for pairs
@@ -185,11 +183,6 @@ class Grid:
     def remarks_below(self) -> tuple[Row, ...]:
         """What stands below the table: footnotes, then remarks."""
         return (*self.marked, *self.remarks)
-
-    @property
-    def counts_diverged(self) -> bool:
-        """Whether lost tracks are counted."""
-        return any(row.diverged for row in self.rows)
 
     @property
     def has_verdicts(self) -> bool:
@@ -239,7 +232,7 @@ def headline_grid(study: Study, *, intervals: Collection[str] = ("k",)) -> Grid 
     section = whole_section(study)
     if section is None:
         return None
-    grid = _grid(study, section, "estimator", _scales(study.sections), ()).brief(HEADLINES)
+    grid = _grid(study, section, "estimator", section_scales(study.sections), ()).brief(HEADLINES)
     bare = [head.title not in intervals for head in grid.columns]
     rows = [
         tuple(
@@ -283,7 +276,6 @@ def _grid(
         of_rows=[row_footnotes(study, section, name) for name in cells],
         of_columns=[column_footnotes(column) for column in section.columns],
     )
-    counts = {name: (diverged, scored) for name, diverged, scored in section.diverged}
     baselines = {each.name for each in study.plan.estimators if each.role == "baseline"}
 
     rows = []
@@ -293,12 +285,10 @@ def _grid(
         for column, cell, marks in zip(section.columns, cells[name], notes.cells[at], strict=True):
             unit = scales[column.metric][0]
             shown += _table_cells(cell, unit, marks, column, contender=not baseline)
-        diverged = "{} of {}".format(*counts[name]) if name in counts else ""
-        lost = counts.get(name, (0, 0))[0]
         tracks = {track for cell in cells[name] if cell for track, _ in cell.values}
         verdicts = count_verdicts(study, name, tracks) if of == "estimator" else ""
         marks, title = notes.rows[at], printable(name)
-        rows.append(TableRow(title, baseline, diverged, lost, marks, tuple(shown), verdicts))
+        rows.append(TableRow(title, baseline, marks, tuple(shown), verdicts))
 
     return Grid(
         title=section_title(section, of),
