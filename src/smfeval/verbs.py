@@ -19,7 +19,7 @@ from smfeval.align.body import move_to_body
 from smfeval.associate import Pairs, nearest_pairs
 from smfeval.associate.origin import share_origin
 from smfeval.errors import OptionError, PairingError
-from smfeval.evaluation import Evaluation, Options
+from smfeval.evaluation import Evaluation, Options, choose_axes
 from smfeval.io import extrinsic_in_bags, files_to_read, read
 from smfeval.io.atomic import writing
 from smfeval.io.extrinsic import read_extrinsic
@@ -153,10 +153,9 @@ def _evaluate(
     *notes: str,
 ) -> Evaluation:
     """Score on the axes asked for, or on those that the belief has."""
-    axes_notes: tuple[str, ...] = ()
     if "axes" not in given.options:
-        options, axes_notes = evaluation.choose_axes(belief, options)
-    notes = (*notes, *axes_notes)
+        options, lacking = choose_axes(options, {"the estimate": belief}, {"the reference": truth})
+        notes += tuple(f"{who} {what}" for who, what in lacking.items())
     return evaluation.evaluate(belief, truth, options=options, pairs=pairs, notes=notes)
 
 
@@ -194,6 +193,10 @@ def pair(
     beliefs = [_track(each, given.reading) for each in tracks]
     body = None if truth is None else truth.about.body
     beliefs = in_one_body(beliefs, poses, body=body)
+    if "axes" not in given.options:
+        options, lacking = choose_axes(options, dict(enumerate(beliefs)), {})
+        for at, what in lacking.items():
+            beliefs[at] = beliefs[at].with_notes(f"it {what}")
     return compare_all(beliefs, options=options, reference=truth, told=report)
 
 
@@ -259,6 +262,12 @@ def calibrate(
         truth, belief = share_origin(truth, _track(estimate, given.reading))
         named = belief if estimator is None else belief.with_about(algorithm=estimator)
         tracks.append((named, truth))
+    notes: list[str] = []
+    if "axes" not in given.options:
+        beliefs = {(at, each.provenance.name): each for at, (each, _) in enumerate(tracks)}
+        references = {(~at, each.provenance.name): each for at, (_, each) in enumerate(tracks)}
+        options, lacking = choose_axes(options, beliefs, references)
+        notes = [f"{name} {what}" for (_, name), what in lacking.items()]
 
     found = calibration.calibrate(
         tracks[: len(train)],
@@ -270,7 +279,8 @@ def calibrate(
         force_one=force_one,
         regions=conformal,
     )
-    return replace(found, correction=with_version(found.correction))
+    correction = with_version(found.correction)
+    return replace(found, correction=correction, notes=(*found.notes, *notes))
 
 
 def study(

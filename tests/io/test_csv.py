@@ -714,7 +714,7 @@ def test_latitudes_beside_x_y_z_are_not_used_unless_named(tmp_path, rng):
     [
         (("lat_rad", "lon", "alt"), PLACE, "no column is known to be x, y and z"),
         (("lat [rad]", "lon", "alt"), PLACE, "column 'lat [rad]' is not in degrees"),
-        (("lat", "lon", "speed"), PLACE, "no column is known to be alt"),
+        (("lat", "lon", "h_msl"), PLACE, "no column is known to be alt"),
         (("lat", "lon", "alt"), PLACE * 1e7, "a.csv:2: latitude 351000000, .* is no place"),
     ],
 )
@@ -733,3 +733,26 @@ def test_an_origin_is_for_latitudes_alone(tmp_path, rng):
         read(path, origin=PLACE[0])
     place = dict(zip(("lat", "lon", "alt"), PLACE.T.tolist(), strict=True))
     assert is_geodetic(csv(tmp_path / "b.csv", {"time": [0.0, 1.0, 2.0]} | place))
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("lat", "lon")])
+def test_two_axes_without_a_yaw_are_positions_in_a_plane(names, tmp_path):
+    place = [[35.1, 35.1001, 35.1002], [136.8, 136.8002, 136.8004]]
+    columns = dict(zip(("t", *names), [[0.0, 0.1, 0.2], *place], strict=True))
+    columns |= {"std_x": [0.1] * 3, "std_y": [0.2] * 3} if names == ("x", "y") else {}
+    track = read(csv(tmp_path / "a.csv", columns))
+    assert not track.about.oriented
+    assert track.provenance.axes == ("xy", "there is no z")
+    if names == ("x", "y"):
+        np.testing.assert_array_equal(track.position.T, [*place, [0.0] * 3])
+        variance = np.diagonal(track.position_covariance[0])
+        np.testing.assert_allclose(variance, [0.01, 0.04, 0.0])
+    else:
+        assert track.representation == "deterministic"
+
+
+@pytest.mark.parametrize("third", ["height_m", "Up", "z_offset", "depth"])
+def test_two_axes_beside_what_may_be_the_third_are_refused(third, tmp_path):
+    columns = {"t": [0.0, 0.1], "x": [1.0, 2.0], "y": [1.0, 2.0], third: [5.0, 6.0]}
+    with pytest.raises(FormatError, match="no column is known to be z; say it"):
+        read(csv(tmp_path / "a.csv", columns))

@@ -349,3 +349,18 @@ def test_protection_levels_are_those_of_the_fix_of_the_same_time(tmp_path):
     np.testing.assert_array_equal(track.protection, expected)  # horizontal, along, cross, vertical
     assert "NAV-PL: protection levels of a risk of 0.5 % on each axis" in track.provenance.remarks
     assert read(stream(tmp_path / "b.ubx", *fixes)).protection is None
+
+
+def test_rmc_alone_is_a_track_in_a_plane(tmp_path):
+    lines = [
+        sentence(f"GNRMC,1036{second:02d}.00,{status},3510.5,N,13652.25,E,1.0,90.0,060524,,,A")
+        for second, status in ((7, "A"), (8, "V"), (9, "A"))
+    ]
+    (tmp_path / "a.nmea").write_text("".join(lines))
+    track = read(tmp_path / "a.nmea", origin=(35.175, 136.87, 0.0))
+    assert len(track) == 2
+    east = 6385209 * np.cos(np.radians(35.175)) * np.radians(136 + 52.25 / 60 - 136.87)
+    np.testing.assert_allclose(track.position[:, 0], east, rtol=1e-4)  # N(35.175 deg) = 6385209 m
+    np.testing.assert_allclose(track.position[:, 1], 0, atol=1e-2)
+    assert track.provenance.axes == ("xy", "there is no z")
+    assert [left.count for left in track.provenance.dropped] == [1]

@@ -3,12 +3,14 @@
 The position is always scored; rotation and pose where both tracks are oriented, on what is claimed.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import TrackError
+from smfeval.errors import PairingError, TrackError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import SpaceScores
@@ -29,16 +31,31 @@ REQUIRED_RULES = ("ape", "nees", "pit")  # rules that the summary and the verdic
 NOTHING = "the estimate reports no uncertainty of rotation"
 
 OrientedSpace = RotationSpace | PoseSpace
+Who = TypeVar("Who")  # what a caller calls a track
 
 
-def choose_axes(estimate: AnyTrack, options: Options) -> tuple[Options, tuple[str, ...]]:
-    """Options with the axes that the estimate reports something of, where all are asked for."""
-    found = scorable_axes(estimate)
-    if options.axes != POSITION_AXES or found.axes in (None, POSITION_AXES):
-        return options, ()
-    who = "the estimate is planar" if found.axes == "xy" else "the estimate has not all axes"
-    note = f"{who} ({found.reason}): scored on axes {found.axes}"
-    return replace(options, axes=found.axes), (note,)
+def choose_axes(
+    options: Options, estimates: Mapping[Who, AnyTrack], references: Mapping[Who, AnyTrack]
+) -> tuple[Options, dict[Who, str]]:
+    """Options with the axes that all tracks tell something of, where no others are asked for.
+
+    With what is to be said of the tracks that lack some.
+    """
+    found = {who: scorable_axes(track) for who, track in estimates.items()}
+    told = {who: (each.axes or POSITION_AXES, each.reason) for who, each in found.items()}
+    told |= {who: track.provenance.axes or (POSITION_AXES, "") for who, track in references.items()}
+    lacking = {who: each for who, each in told.items() if each[0] != POSITION_AXES}
+    if options.axes != POSITION_AXES or not lacking:
+        return options, {}
+    common = set(POSITION_AXES).intersection(*(has for has, _ in lacking.values()))
+    axes = "".join(axis for axis in POSITION_AXES if axis in common)
+    if not axes:
+        each = words.join(f"{has} ({why})" for has, why in lacking.values())
+        raise PairingError(f"the tracks have no axis in common: {each}")
+    return replace(options, axes=axes), {
+        who: f"{'is planar' if has == 'xy' else 'has not all axes'} ({why}): scored on axes {axes}"
+        for who, (has, why) in lacking.items()
+    }
 
 
 def score_position(

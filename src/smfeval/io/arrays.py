@@ -16,6 +16,7 @@ from smfeval.track import Provenance, Track
 
 ROTATION_LIMIT = 1e-3  # of an entry of R R^T - I, and of the last row of a pose
 ROWS_NOTE = "stamps are row numbers, as seconds: none were given"
+NO_Z = "there is no z"
 NO_ROTATION_NOTE = "the rotation has no covariance: positions alone are scored"
 
 
@@ -60,7 +61,8 @@ def from_arrays(
         turn = _quaternions(rotation, len(stamps))
     elif rotation is not None:
         raise TrackError(f"pose {numbers.shape} holds rotations already; rotation= is of positions")
-    provenance = Provenance(name, notes=(ROWS_NOTE,) if stamp is None else ())
+    axes = ("xy", NO_Z) if numbers.shape[-1] == 2 else None
+    provenance = Provenance(name, notes=(ROWS_NOTE,) if stamp is None else (), axes=axes)
     matrices = _covariances(covariance, sigma, len(stamps))
     if matrices is not None and turn is not None and matrices.shape[-1] == 3:
         turn, provenance = None, replace(provenance, remarks=(NO_ROTATION_NOTE,))

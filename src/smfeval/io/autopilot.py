@@ -129,7 +129,6 @@ class Flight(LogRows):
     quaternion: Floats  # wxyz, ned from frd
     piece: Ints
     valid: Bools  # whether the estimator itself calls the horizontal position valid
-    axes: tuple[str, str] | None = None  # that alone are estimated, and why
 
     def track(self, options: ReadOptions) -> Track:
         """The belief in our axes; of the position alone where the rotation has no variance."""
@@ -148,7 +147,7 @@ class Flight(LogRows):
             *pose,
             to_right(world, pose, CONVENTIONS["ros"], "translation-first"),
             about=replace(flight.about, oriented=oriented),
-            provenance=replace(flight.provenance(f"{convention}; diagonal"), axes=flight.axes),
+            provenance=flight.provenance(f"{convention}; diagonal"),
             intake=options.intake(flight.where),
         )
 

@@ -51,6 +51,7 @@ GEODETIC_NAMES = {
     },
 }
 GEODETIC = ("lat", "lon", "alt")
+HEIGHTS = {"z", "alt", "altitude", "height", "elevation", "elev", "up", "down", "depth", "h", "msl"}
 POSE_NAMES = {
     **GEODETIC_NAMES,
     **dict.fromkeys(("yaw", "theta"), "yaw"),
@@ -177,8 +178,9 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     pose = _pose_columns(place, names, found)
     rotation = QUATERNION if set(QUATERNION) & set(pose) else ()
     planar = "z" not in pose and "yaw" in pose
-    axes = GEODETIC if "lat" in pose else tuple(AXES[:2] if planar else AXES)
-    missing = [role for role in ("stamp", *axes, *rotation) if role not in pose]
+    axes = GEODETIC if "lat" in pose else tuple(AXES)
+    flat = set(axes[:2]) <= set(pose) and not any(map(_may_be_height, names))
+    missing = [role for role in ("stamp", *axes[: 2 if flat else 3], *rotation) if role not in pose]
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
         raise FormatError(
@@ -262,8 +264,12 @@ def _nanoseconds_beside(names: list[str], stamp: int) -> int | None:
 def names_a_pose(names: list[str]) -> bool:
     """Whether the names of columns have a stamp and a position among them."""
     roles = {role for role in roles_of(names) if isinstance(role, str)}
-    wholes = (AXES, ("x", "y", "yaw"), GEODETIC)
-    return "stamp" in roles and any(set(whole) <= roles for whole in wholes)
+    return "stamp" in roles and any({*whole[:2]} <= roles for whole in (AXES, GEODETIC))
+
+
+def _may_be_height(name: str) -> bool:
+    """Whether a name could be that of the third axis."""
+    return any(word in HEIGHTS for word in _normalise(name).split("_"))
 
 
 def names_a_covariance(names: list[str]) -> bool:

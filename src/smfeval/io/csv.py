@@ -16,6 +16,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError, OptionError, reason_of
+from smfeval.io.arrays import NO_Z
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.column_names import (
     ANGLES,
@@ -65,6 +66,8 @@ LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted 
 FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
 NO_NAMES = ("there is no row of names before the numbers; list them", "stamp,x,y,z,...")
 LISTED_BESIDE = ("it has a row of names; say what they hold", "stamp=NAME,x=NAME,...")
+IN_PLANE = "there is no z: poses in a plane, z = 0"
+NO_ALTITUDE = "there is no altitude: places on the ellipsoid"
 ABOVE_ELLIPSOID = "altitudes were read as above the ellipsoid"
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
@@ -188,9 +191,10 @@ def read(path: Path, options: ReadOptions) -> Track:
     reading, covariance, notes = _choose_covariance(rows)
     oriented = bool(found.rotation) and (covariance is None or covariance.shape[-1] == 6)
     rotation = rows.rotations() if oriented else None
-    if position.shape[1] == 2:
+    axes = None if position.shape[1] == 3 else ("xy", NO_Z)
+    if axes is not None:
         position = np.pad(position, ((0, 0), (0, 1)))
-        notes.append("there is no z: poses in a plane, z = 0")
+        notes.append(NO_ALTITUDE if found.geodetic else IN_PLANE)
 
     notes += [] if oriented or not found.rotation else [UNCERTAIN_NOTE]
     if covariance is not None and not oriented and (options.convention or options.order):
@@ -201,10 +205,10 @@ def read(path: Path, options: ReadOptions) -> Track:
         others = words.join(repr(rows.names[column]) for column in found.received)
         remarks.append(f"{path}: stamps are those of the header, not {others}")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
-    notes += [ABOVE_ELLIPSOID] if found.geodetic else []
+    notes += [ABOVE_ELLIPSOID] if found.geodetic and axes is None else []
     about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
     provenance = Provenance(
-        str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread
+        str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread, axes=axes
     )
     if found.geodetic:
         refuse_off_earth(position, rows.where)

@@ -24,6 +24,7 @@ class LogRows:
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
+    axes: tuple[str, str] | None = None  # of the position that alone are told, and why
 
     @property
     def arrays(self) -> dict[str, Any]:
@@ -37,9 +38,8 @@ class LogRows:
 
     def provenance(self, convention: str | None = None) -> Provenance:
         """Where the rows come from, how their covariances were read, and what is left out."""
-        return Provenance(
-            self.name, self.format, convention, self.dropped, self.notes, self.remarks
-        )
+        told = (self.name, self.format, convention, self.dropped, self.notes, self.remarks)
+        return Provenance(*told, axes=self.axes)
 
     def noted(self, *notes: str) -> Self:
         """The rows with further notes."""

@@ -21,7 +21,8 @@ one. Where the ellipse is of the same size as the two standard deviations it add
 
 where it is not (receivers are known whose axes are of 95 %), the covariance is a diagonal.
 Altitudes are above sea level; with the separation of the geoid they are above the ellipsoid.
-Times have no date: it is that of RMC or ZDA. Without GST, positions alone are read: a reference.
+Times have no date: it is that of RMC or ZDA. Without GST, positions alone are read: a reference;
+of RMC, where nothing else is there, in a plane.
 """
 
 import io
@@ -37,7 +38,9 @@ import numpy as np
 
 from smfeval import words
 from smfeval.errors import FormatError
+from smfeval.io.arrays import NO_Z
 from smfeval.io.convention import POSITION_ONLY
+from smfeval.io.csv import NO_ALTITUDE
 from smfeval.io.geodetic import Fixes
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
@@ -280,6 +283,8 @@ SAME_SIZE = 0.1  # of the ellipse and the standard deviations, relative
 SIZE_95 = 2.448  # sqrt of the 95 % point of chi^2 with 2 degrees of freedom
 FIRST_DAY = date(1970, 1, 1)
 NEAR_SENTENCES = 10  # of one kind: an epoch has one, or one for each system of satellites
+FLAT = "RMC"  # which has no altitude
+NMEA_KINDS = ("GST", "GGA", "GNS", FLAT)  # the first that a stream has is read
 NO_GST = "there is no GST: positions without uncertainty were read"
 ROUNDED = "all standard deviations are whole metres: they are rounded"
 NO_SEPARATION = (
@@ -298,32 +303,29 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
         lambda stream, failed: pynmeagps.NMEAReader(stream, quitonerror=1, errorhandler=failed),
     )
     dates = Sentences.of_kind(found, _date)
-    kind = next((kind for kind in ("GST", "GGA", "GNS") if _epochs(found, dates, kind)), None)
+    kind = next((kind for kind in NMEA_KINDS if _epochs(found, dates, kind)), None)
     if kind is None:
-        kinds = ", ".join(sorted({each.msgID for each in found})) or "no sentence at all"
-        raise FormatError(f"{path}: there is no GST, GGA or GNS with a time (there is {kinds})")
+        known = words.join(NMEA_KINDS)
+        there = ", ".join(sorted({each.msgID for each in found})) or "no sentence at all"
+        raise FormatError(f"{path}: there is no {known} with a time (there is {there})")
 
     epochs = _epochs(found, dates, kind)
     positions = [each.position for each in epochs]
     place = _numbers(positions, "lat", "lon", "alt", "sep")
+    if kind == FLAT:
+        place[:, 2:] = 0.0
     above_sea = np.isnan(place[:, 3])
     llh = np.stack([place[:, 0], place[:, 1], place[:, 2] + np.nan_to_num(place[:, 3])], axis=1)
-    no_quality = np.array([getattr(each, "quality", 1) == 0 for each in positions], dtype=np.bool_)
-    marks: list[tuple[Bools, str]] = [
-        (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
-        (
-            no_quality | np.asarray(np.isnan(llh).any(axis=1)),
-            "no fix (quality, position or altitude)",
-        ),
-    ]
+    marks = _nmea_marks(positions, llh)
     covariance, convention, notes = np.zeros((len(epochs), 3, 3)), None, [NO_GST]
     if kind == "GST":
         covariance, convention, notes, empty = _gst_belief([each.sentence for each in epochs])
         marks.append((empty, "no standard deviation (empty or 0)"))
     if above_sea.any():
         notes.append(f"{int(above_sea.sum())} {NO_SEPARATION}")
-    notes += [] if dates else [NO_DATE]
-    above = () if above_sea.any() else (f"{ELLIPSOID_REMARK} (altitude and separation)",)
+    notes += [*([] if dates else [NO_DATE]), *([NO_ALTITUDE] if kind == FLAT else [])]
+    known_height = kind != FLAT and not above_sea.any()
+    above = [f"{ELLIPSOID_REMARK} (altitude and separation)"] if known_height else []
     fixes = Fixes(
         name=str(path),
         format=f"NMEA, {kind}",
@@ -332,11 +334,24 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
         llh=llh,
         covariance=covariance,
         convention=convention,
+        axes=("xy", NO_Z) if kind == FLAT else None,
         notes=tuple(notes),
         remarks=(*([GST_REMARK] if kind == "GST" else []), *above, UTC_REMARK),
         dropped=damaged,
     )
     return _usable(fixes, marks, options)
+
+
+def _nmea_marks(positions: list[Any], llh: Floats) -> list[tuple[Bools, str]]:
+    """What sentences say against their fixes: none of the time, no quality, void, or no place."""
+    void = [
+        _field(p, "quality", default=1) == 0 or getattr(p, "status", "") == "V" for p in positions
+    ]
+    nowhere = np.asarray(np.isnan(llh).any(axis=1))
+    return [
+        (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
+        (np.array(void) | nowhere, "no fix (quality, position or altitude)"),
+    ]
 
 
 def _gst_belief(gst: list[Any]) -> tuple[Floats, str, list[str], Bools]:
@@ -402,6 +417,7 @@ def _epochs(found: list[Any], dates: Sentences, kind: str) -> list[Epoch]:
             day = (_date(dated) or FIRST_DAY) + timedelta(days=turn)
         stamp = _utc_ns(datetime.combine(day, time(), tzinfo=UTC), seconds)
         position = gga.nearest(at, each.time) or gns.nearest(at, each.time)
+        position = each if kind == FLAT else position
         epochs.append(Epoch(each, position, stamp))
     return epochs
 

@@ -1,20 +1,21 @@
 """Running a study: every task once, here or on a cluster, and the results in the plan's order."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 from smfeval import words
 from smfeval.align.fit import alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
 from smfeval.errors import OptionError, SmfevalError
-from smfeval.io import declared_gauge, remote
+from smfeval.evaluation import choose_axes
+from smfeval.io import declared_gauge, read, remote
 from smfeval.io.source import is_url
-from smfeval.schema import AlignmentKind
+from smfeval.schema import POSITION_AXES, AlignmentKind
 from smfeval.studies.cache import Cache, code_version, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
 from smfeval.studies.plan import Plan
@@ -37,7 +38,9 @@ from smfeval.studies.store import (
 from smfeval.studies.tables import pair_sections, sections, sensitivity_sections
 from smfeval.studies.task import PairTask, Task, TaskOutcome, load_or_evaluate
 from smfeval.studies.workers import do_tasks
+from smfeval.track import AnyTrack
 
+AnyTask = TypeVar("AnyTask", Task, PairTask)
 CACHE = "cache"
 Progress = Callable[[int, int, int], None]  # hears: done, failed, total
 
@@ -102,6 +105,7 @@ class Labour(TypedDict, total=False):
 
 def run_study(plan: Plan, found: StudyTasks, **labour: Unpack[Labour]) -> StudyRun:
     """Do all tasks of a plan; an estimator without a file on a track has a gap there."""
+    plan, found = on_common_axes(plan, found)
     tasks, gauge_notes = in_one_gauge(plan, found.tasks)
     ran = run_tasks(plan, tasks, found.pair_tasks, **labour)
     results = with_gaps(plan, ran.results, found.missing)
@@ -125,6 +129,7 @@ def run_part(plan: Plan, found: StudyTasks, part: StudyPart, **labour: Unpack[La
 
     Which tasks belong to a part depends on the plan and its files alone, not on what is known.
     """
+    plan, found = on_common_axes(plan, found)
     tasks, _ = in_one_gauge(plan, found.tasks)
     _refuse_duplicate_tasks(tasks)
     jobs = [
@@ -134,6 +139,31 @@ def run_part(plan: Plan, found: StudyTasks, part: StudyPart, **labour: Unpack[La
     done = _do_all(jobs, study_cache(plan), lambda outcome: outcome, **labour)
     total = len(tasks) + len(found.pair_tasks)
     return PartRun(part, tuple(e.result for e in done), sum(e.cached for e in done), total)
+
+
+def on_common_axes(plan: Plan, found: StudyTasks) -> tuple[Plan, StudyTasks]:
+    """Plan and tasks on the axes that all estimators have; the first run of each tells."""
+    firsts: dict[str, AnyTrack] = {}
+    references: dict[str, AnyTrack] = {}
+    for task in found.tasks if plan.options.axes == POSITION_AXES else ():
+        if task.estimator not in firsts:
+            with suppress(SmfevalError):  # the task will say why
+                firsts[task.estimator], references[f"the reference of {task.track}"] = (
+                    read(each.source, **dict(each.reading)) for each in task.inputs
+                )
+    options, lacking = choose_axes(plan.options, firsts, references)
+    if not lacking:
+        return plan, found
+
+    def moved(each: AnyTask) -> AnyTask:
+        return replace(each, options=replace(each.options, axes=options.axes))
+
+    return replace(plan, options=options), replace(
+        found,
+        tasks=tuple(map(moved, found.tasks)),
+        pair_tasks=tuple(map(moved, found.pair_tasks)),
+        notes=(*found.notes, *(f"{who} {what}" for who, what in lacking.items())),
+    )
 
 
 def in_one_gauge(plan: Plan, tasks: tuple[Task, ...]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
