@@ -7,7 +7,6 @@ from smfeval.align.body import move_to_body
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import se3, so3
 from smfeval.score.tangent import find_claimed, pose_error
-from smfeval.show.numbers import k_by_axis_text
 from smfeval.summarise.number import Intervals
 from smfeval.track import GaussianTrack, ParticleTrack, Track
 from support.beliefs import ABOUT, circuit, covariances
@@ -190,7 +189,6 @@ def test_the_axis_that_is_too_tight_is_named(truth, rng):
     assert list(found.k_by_axis) == ["roll", "pitch", "yaw"]
     assert list(found.k_by_axis.values()) == pytest.approx([1, 1, 9], rel=0.15)
     assert evaluation.to_dict()["rotation"]["k_by_axis"] == found.k_by_axis
-    assert "k by axis: roll " in k_by_axis_text(found)
 
 
 def test_poses_without_covariance_have_neither_spaces_nor_words_about_them(truth, honest):

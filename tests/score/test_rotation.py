@@ -6,7 +6,6 @@ from scipy.spatial.transform import Rotation
 
 import smfeval
 from smfeval.errors import OptionError
-from smfeval.score import rotation
 
 
 def covariance(sigma, rng, thin=0.2):
@@ -123,14 +122,6 @@ def test_the_axis_of_the_world_or_body_does_not_matter(rng):
     turn = Rotation.from_rotvec([1.0, -0.4, 0.7]).as_matrix()
     for score in (smfeval.log_rotation, smfeval.energy_rotation):
         assert score(turn @ phi, turn @ S @ turn.T) == pytest.approx(score(phi, S), rel=1e-9)
-
-
-def test_the_largest_sigma_is_that_of_any_direction(rng):
-    S = np.array([covariance(s, rng, 0.1) for s in (0.1, 0.6, 0.59)])
-    assert rotation.largest_sigma(S) == pytest.approx(0.6)
-    pose = np.zeros((3, 6, 6))
-    pose[:, :3, :3], pose[:, 3:, 3:] = 100 * np.eye(3), S
-    assert rotation.largest_sigma(pose) == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize("beta", [0.0, 2.0, -1.0])

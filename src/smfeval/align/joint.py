@@ -171,15 +171,6 @@ def _block_diagonal(rotation: Floats) -> Floats:
     return both
 
 
-def left_covariance(claim: Claim, origin: Floats | None = None) -> Floats:
-    """Covariance of eps in T_true = Exp(eps) T, about an origin. -> (n, 6, 6).
-
-    Ad(T) S Ad(T)^T; an origin amid the track keeps the lever arms, and rounding, small.
-    """
-    carry = lever(-claim.position if origin is None else origin - claim.position)
-    return carry @ claim.in_world() @ np.swapaxes(carry, -1, -2)
-
-
 def lever(arm: Floats) -> Floats:
     """(e, theta) at a point -> (e, theta) at the point + arm: [[I, -arm^], [0, I]]. (n, 6, 6)."""
     carry = np.zeros((*arm.shape[:-1], 6, 6))

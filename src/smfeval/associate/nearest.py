@@ -300,16 +300,6 @@ def gap_risk(
     )
 
 
-def gap_words(risk: GapRisk) -> str:
-    """Why gaps allow no verdict, and what may help."""
-    many = risk.not_interpolated if risk.may_convict else risk.above_limit
-    return (
-        f"the stamps differ: in {words.share(many)} of scans the gap to the nearest pose "
-        f"leaves more than {words.exact(RISK_LIMIT)} sigma open; association interpolated or gp, "
-        "offset auto or a smaller tolerance may help"
-    )
-
-
 def speeds(stamp: Ints, position: Floats) -> Floats:
     """Speed at each pose by central differences. (n,), (n, 3) -> (n,)."""
     if len(stamp) < 2:

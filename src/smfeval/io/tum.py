@@ -16,7 +16,6 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import settle_convention
-from smfeval.io.csv import belief_tables
 from smfeval.io.formats import FileHead
 from smfeval.io.header import Header, parse_fields
 from smfeval.io.options import ReadOptions, WriteOptions
@@ -136,6 +135,8 @@ def write_wide(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path
     belief = track.moments if isinstance(track, ParticleTrack) else track
     if not isinstance(belief, GaussianTrack):
         raise OptionError(f"{path}: wide TUM needs covariances; the track has none")
+    from smfeval.io.csv import belief_tables  # noqa: PLC0415  readers need nothing of it
+
     with writing(path) as stream:
         write_rows(stream, belief_tables(belief, options, oriented=True), len(belief))
     return (path,)

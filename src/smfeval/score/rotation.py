@@ -187,14 +187,3 @@ def shrink_between(covariance: Floats) -> Floats:
     """C = I - (tr S I - S) / 48. (n, 3, 3) -> (n, 3, 3)."""
     trace = np.einsum("nii->n", covariance)[:, None, None]
     return np.eye(3) * (1 - trace / 48) + covariance / 48
-
-
-def largest_sigma(covariance: Floats) -> float:
-    """Largest standard deviation of a rotation in any direction, over all scans, in radians.
-
-    Of covariances (n, 3, 3), or of the last block of pose covariances (n, 6, 6).
-    """
-    block = covariance[..., -3:, -3:]
-    trace = np.einsum("nii->n", block)
-    wide = block[trace >= trace.max(initial=0.0) / 3]  # the largest eigenvalue is one of theirs
-    return float(np.sqrt(max(np.linalg.eigvalsh(wide).max(initial=0.0), 0.0)))

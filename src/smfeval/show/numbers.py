@@ -174,12 +174,6 @@ def _k_by_axis(scored: SpaceScores) -> dict[str, float]:
     return scored.k_by_axis if scored.has_belief else {}
 
 
-def k_by_axis_text(scored: SpaceScores) -> str:
-    """About which axis a belief is too tight or too wide."""
-    each = scored.k_by_axis.items()
-    return f"k by axis: {', '.join(f'{axis} {words.number(k)}' for axis, k in each)}"
-
-
 def relative_motion_table(motion: RelativeMotion, intervals: Intervals) -> Table:
     """k of relative motion by horizon, of a track or a pair, and why some are not used."""
 

@@ -157,12 +157,6 @@ def _brief_rows(pair: Pair, assumptions: Sequence[str]) -> list[Row]:
     return rows + (_hypothesis_rows(pair, pair.hypothesis) if pair.hypothesis else [])
 
 
-def paper_text(pair: Pair) -> str:
-    """'1.82 as in the paper (unweighted SE(3) fit, sum of marginals)'."""
-    found = "none" if pair.k_paper is None else words.number(pair.k_paper)
-    return f"{found} as in the paper (unweighted SE(3) fit, sum of marginals)"
-
-
 def attribution_sentence(found: Attribution) -> str:
     """Which of three or more are overconfident, if that can be shown."""
     if found.reason:
