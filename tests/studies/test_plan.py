@@ -325,3 +325,48 @@ def test_a_damaged_plan_is_a_plan_or_one_sentence(tmp_path, place, length, inser
 def test_the_error_is_an_option_error_where_a_value_is_wrong(tmp_path):
     with pytest.raises(OptionError):
         read_plan(planned(tmp_path, f"pairs = 1\n{PLAN}"))
+
+
+ROUTES = """\
+[titles]
+groups = {{ geode = "GEODE" }}
+estimators = {titles}
+
+[[tracks]]
+names = ["Offroad1_alpha", "Offroad1_beta"]
+group = "geode"
+reference = "truth/Offroad1.txt"
+{route}
+
+[[estimators]]
+name = "ours"
+path = "ours/{{track}}.square"
+"""
+
+
+def route_plan(folder, route='route = "Offroad1"', titles='{ ours = "Our filter" }'):
+    path = folder / "study.toml"
+    path.write_text(ROUTES.format(route=route, titles=titles))
+    return read_plan(path)
+
+
+def test_tracks_of_one_route_may_share_its_reference(tmp_path):
+    plan = route_plan(tmp_path)
+    assert set(plan.route_of.values()) == {"Offroad1"}
+    assert plan.titles.groups == (("geode", "GEODE"),)
+    assert plan.titles.estimators == (("ours", "Our filter"),)
+    with pytest.raises(OptionError, match="or the tracks a route that they share"):
+        route_plan(tmp_path, route="")
+
+
+@pytest.mark.parametrize(
+    ("titles", "sentence"),
+    [
+        ('{ our = "x" }', "'our'.*'ours'"),
+        ("{ ours = 3 }", "estimators: ours is to be a text"),
+        ('"ours"', "estimators is to be"),
+    ],
+)
+def test_titles_are_of_names_in_the_plan(tmp_path, titles, sentence):
+    with pytest.raises(OptionError, match=rf"\[titles\].*{sentence}"):
+        route_plan(tmp_path, titles=titles)

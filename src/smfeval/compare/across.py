@@ -49,6 +49,14 @@ class Entrants:
     names: tuple[str, ...]
     competes: tuple[bool, ...]
     tracks: tuple[str, ...]
+    routes: tuple[str, ...] = ()  # of the tracks, which share them; empty: each has its own
+
+    @property
+    def route_numbers(self) -> Ints | None:
+        """A number for the route of each track, (n,); None where no two share one."""
+        if len(set(self.routes)) == len(self.routes):
+            return None
+        return np.unique(self.routes, return_inverse=True)[1]
 
 
 def metric_column(
@@ -90,14 +98,21 @@ def metric_column(
         for row, has in zip(values, present, strict=True)
         if has.any() and has[shared].all()
     )
+
+    routes = entrants.route_numbers
+
+    def median(row: Floats, where: Bools) -> Number:
+        of_route = None if routes is None else routes[where]
+        return median_number(row[where], unit, level, of_route)
+
     cells = tuple(
         MetricCell(
             name,
-            median_number(row[has], unit, level) if has.any() else None,
+            median(row, has) if has.any() else None,
             tuple((entrants.tracks[i], float(row[i])) for i in np.flatnonzero(has)),
             name in marks.best,
             marks.reasons.get(name),
-            median_number(row[shared], unit, level) if is_uneven and has[shared].all() else None,
+            median(row, shared) if is_uneven and has[shared].all() else None,
         )
         for name, row, has in zip(entrants.names, values, present, strict=True)
     )
@@ -124,7 +139,7 @@ def _compare(
         return (), None, Marks(unmarked=TOO_FEW_TRACKS, detail=why)
     names = tuple(entrants.names[row] for row in competing)
     losses = losses_of(np.where(tried, values, np.nan)[competing], loss)
-    tests = all_tests(losses)
+    tests = all_tests(losses, entrants.route_numbers)
     fought = duels(names, losses, tests)
     found = {name: row[~np.isnan(row)] for name, row in zip(entrants.names, values, strict=True)}
     medians = {name: loss(float(np.median(row))) for name, row in found.items() if len(row)}
@@ -151,17 +166,22 @@ def losses_of(values: Floats, loss: Loss) -> Floats:
 # Median over tracks
 
 
-def median_number(values: Floats, unit: str, level: float) -> Number:
-    """Median of one value per track with its interval at a level. (n,), n > 0, no NaN."""
-    count, value = len(values), float(np.median(values))
+def median_number(values: Floats, unit: str, level: float, routes: Ints | None = None) -> Number:
+    """Median of one value per track with its interval at a level. (n,), n > 0, no NaN.
+
+    Tracks of one of the `routes` (n,) are resampled together: they are not independent.
+    """
+    count = len(values) if routes is None else len(np.unique(routes))
+    value, kind = float(np.median(values)), "tracks" if routes is None else "routes"
     if count < fewest_for_median(level):
-        reason = f"tracks: {count}; an interval needs at least {fewest_for_median(level)}"
+        reason = f"{kind}: {count}; an interval needs at least {fewest_for_median(level)}"
     elif values.min() == values.max():
-        reason = f"all {count} tracks have the same value: no spread, no interval"
+        reason = f"all {len(values)} tracks have the same value: no spread, no interval"
     else:
-        low, high = median_ends(values, expanded_tail(count, (1 - level) / 2))
-        if np.isfinite([low, high]).all():
-            return Number(value, unit, low, high, n_effective=count)
+        tail = expanded_tail(count, (1 - level) / 2)
+        ends = median_ends(values, tail) if routes is None else route_ends(values, routes, tail)
+        if np.isfinite(ends).all():
+            return Number(value, unit, *ends, n_effective=count)
         reason = "an end of the interval is not finite"
     return Number(value, unit, n_effective=count, reason=reason)
 
@@ -190,6 +210,26 @@ def median_ends(values: Floats, tail: float) -> tuple[float, float]:
     low = middle[np.searchsorted(np.cumsum(weight), tail)]
     high = middle[::-1][np.searchsorted(np.cumsum(weight[::-1]), tail)]
     return float(low), float(high)
+
+
+def route_ends(values: Floats, routes: Ints, tail: float) -> tuple[float, float]:
+    """The same where whole routes are drawn, as many as there are, with all their tracks. (n,).
+
+    The median of a resample is at most x where sum (2 below - size) >= 0 over the routes drawn, of
+    whose `size` values so many are `below` or at x. The law of that sum is exact: that of one
+    route, convolved with itself.
+    """
+    _, place, sizes = np.unique(routes, return_inverse=True, return_counts=True)
+    count, most, ordered = len(sizes), int(sizes.max()), np.unique(values)
+    length, zero = 2 * most * count + 1, most * count
+    lower, upper = np.empty((2, len(ordered)))  # P(lower, upper median <= x)
+    for at, x in enumerate(ordered):
+        step = 2 * np.bincount(place, weights=values <= x).astype(np.int64) - sizes
+        chance = np.bincount(step + most, minlength=2 * most + 1) / count
+        law = np.fft.irfft(np.fft.rfft(chance, length) ** count, length)
+        lower[at], upper[at] = law[zero:].sum(), law[zero + 1 :].sum()
+    low, high = int(np.searchsorted(lower, tail)), int(np.searchsorted(upper, 1 - tail))
+    return float(ordered[low]), float(ordered[min(high, len(ordered) - 1)])
 
 
 @lru_cache(maxsize=64)

@@ -158,18 +158,24 @@ class SignedRank:
     """Outcome of a test; `lean` is 1 where differences tend to be positive, -1, or 0."""
 
     p: float  # two-sided
-    signed: int  # differences that are not zero
+    signed: int  # tracks, or routes, that differ
     lean: int
 
 
-def signed_rank(difference: Floats) -> SignedRank:
+def signed_rank(difference: Floats, routes: Ints | None = None) -> SignedRank:
     """Two-sided test that differences are symmetric about zero. (n,), finite.
 
     p is twice the probability that W+ (doubled) is at most the lesser of the two sums of ranks.
+    Tracks of one route depend on each other: their differences change sign together, so that the
+    sum of their signed ranks counts as one (after Rosner, Glynn and Lee, Biometrics 62, 2006).
     """
-    every = doubled_ranks(np.abs(difference))
-    up, down = (int(every[side].sum()) for side in (difference > 0, difference < 0))
-    ranks, lesser = every[difference != 0], min(up, down)
+    signs = np.sign(difference).astype(np.int64)
+    signed = signs * doubled_ranks(np.abs(difference))
+    if routes is not None:
+        _, place = np.unique(routes, return_inverse=True)
+        signed = np.bincount(place, weights=signed).astype(np.int64)
+    up, down = int(signed[signed > 0].sum()), -int(signed[signed < 0].sum())
+    ranks, lesser = np.abs(signed[signed != 0]), min(up, down)
     if len(ranks) > EXACT_UP_TO:
         from scipy.special import ndtr  # noqa: PLC0415  slow to import
 
@@ -247,11 +253,15 @@ def best_of(losses: Floats) -> int | None:
     return int(np.lexsort((-present.sum(axis=1), middle))[0])
 
 
-def all_tests(losses: Floats) -> "Tests":
-    """Every pair of rows i < j with a value, tested and corrected together. (k, n)."""
-    rows = np.flatnonzero((~np.isnan(losses)).any(axis=1)).tolist()
+def all_tests(losses: Floats, routes: Ints | None = None) -> "Tests":
+    """Every pair of rows i < j with a value, tested and corrected together. (k, n), (n,)."""
+    present = ~np.isnan(losses)
+    rows = np.flatnonzero(present.any(axis=1)).tolist()
     seen = {(i, j): differences(losses[i], losses[j]) for i, j in combinations(rows, 2)}
-    found = {pair: signed_rank(each) for pair, each in seen.items()}
+    found = {
+        (i, j): signed_rank(each, None if routes is None else routes[present[i] & present[j]])
+        for (i, j), each in seen.items()
+    }
     tested = [pair for pair, outcome in found.items() if outcome.signed >= FEWEST]
     corrected = holm(np.array([found[pair].p for pair in tested]))
     p_holm = dict(zip(tested, corrected.tolist(), strict=True))
@@ -276,10 +286,12 @@ def duels(names: tuple[str, ...], losses: Floats, tests: Tests) -> tuple[Duel, .
 
 def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float) -> Duel:
     shared, signed = len(test.difference), test.outcome.signed
+    ties = int(np.sum(test.difference == 0))
     significant = test.is_significant
     beaten, needed, reason = significant and test.outcome.lean > 0, None, None
     if test.p_holm is None:
-        tied = f", {shared - signed} of them tied" if signed < shared else ""
+        tied = f", {ties} of them tied" if ties else ""
+        tied += f", on {words.count(signed, 'route')} that differ" if signed < shared - ties else ""
         reason = (
             f"not tested against the best, {names[0]}: {words.count(shared, 'comparable track')}"
             f"{tied}; {FEWEST} that differ are needed"
@@ -299,7 +311,7 @@ def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float
         best=names[0],
         other=names[1],
         shared=shared,
-        ties=shared - signed,
+        ties=ties,
         difference=float(np.median(test.difference)) if shared else None,
         p=None if test.p_holm is None else test.outcome.p,
         p_holm=test.p_holm,

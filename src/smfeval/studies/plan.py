@@ -93,9 +93,9 @@ class Plan:
         return tuple(dict.fromkeys(track.group for track in self.tracks))
 
     @property
-    def routes(self) -> tuple[str, ...]:
-        """The route of each track; a track without one is its own."""
-        return tuple(f"track {t.name}" if t.route is None else t.route for t in self.tracks)
+    def route_of(self) -> dict[str, str]:
+        """The route of each track by its name; a track without one is its own."""
+        return {track.name: track.route or track.name for track in self.tracks}
 
     @property
     def contenders(self) -> tuple[str, ...]:

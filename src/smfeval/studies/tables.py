@@ -222,7 +222,8 @@ def _groups(plan: Plan) -> list[tuple[str, Ints]]:
 
 def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[Column, ...]:
     competes = tuple(name in contenders for name in boards.names)
-    entrants = Entrants(boards.names, competes, boards.tracks)
+    routes = tuple(map(plan.route_of.__getitem__, boards.tracks))
+    entrants = Entrants(boards.names, competes, boards.tracks, routes)
     improper = boards.improper[np.array(competes, dtype=np.bool_)].any(axis=0)
     used = np.ma.masked_less(boards.alignments, 0)
     mixed = (used.max(axis=0) != used.min(axis=0)).filled(False)
@@ -269,25 +270,19 @@ def pooled_estimators(
     shown = next((board.values for board in boards.metrics if board.metric == "k"), None)
     if shown is None:
         return ()
-    runs: dict[tuple[str, str], list[TaskResult]] = defaultdict(list)
+    scored: dict[tuple[str, str], list[TaskResult]] = defaultdict(list)
     for each in results:
         if each.failure is None:
-            runs[each.estimator, each.track].append(each)
-    found = (
-        pool_tracks(
-            name,
-            [
-                track_k(track, runs[name, track])
-                for track, value in zip(boards.tracks, values, strict=True)
-                if not np.isnan(value)
-            ],
-            level,
-            is_fitted=any(
-                run.gauge != "none" for each in boards.tracks for run in runs[name, each]
-            ),
-        )
-        for name, values in zip(boards.names, shown, strict=True)
-    )
+            scored[each.estimator, each.track].append(each)
+    found, route = [], plan.route_of
+    for name, values in zip(boards.names, shown, strict=True):
+        runs: dict[str, list[TaskResult]] = defaultdict(list)  # by route: they share its truth
+        for track, value in zip(boards.tracks, values, strict=True):
+            if not np.isnan(value):
+                runs[route[track]] += scored[name, track]
+        is_fitted = any(run.gauge != "none" for t in boards.tracks for run in scored[name, t])
+        tracks = [track_k(route, of_route) for route, of_route in runs.items()]
+        found.append(pool_tracks(name, tracks, level, is_fitted=is_fitted))
     return tuple(each for each in found if each.judged)
 
 
@@ -403,11 +398,13 @@ def unchecked_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
 
 def _median_note(plan: Plan) -> str:
     level = plan.options.intervals.level
+    shared = len(set(plan.route_of.values())) < len(plan.tracks)
     return (
         f"median over tracks [{words.level(level)} interval from resampling tracks: exact "
         f"bootstrap distribution, expanded percentiles; none below {fewest_for_median(level)} "
         "tracks]; a track with "
         "several runs counts once, by their median"
+        + ("; tracks of one route are resampled and tested together" if shared else "")
     )
 
 
@@ -491,7 +488,7 @@ def _alternative_columns(
                 values[each.name, each.track].append(other.k)
     names = tuple(dict.fromkeys(each.name for each in scored))
     tracks = tuple(track.name for track in plan.tracks)
-    entrants = Entrants(names, (False,) * len(names), tracks)
+    entrants = Entrants(names, (False,) * len(names), tracks, tuple(plan.route_of.values()))
     columns = []
     for title, values in found.items():
         if any(values.values()):
