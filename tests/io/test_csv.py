@@ -756,3 +756,29 @@ def test_two_axes_beside_what_may_be_the_third_are_refused(third, tmp_path):
     columns = {"t": [0.0, 0.1], "x": [1.0, 2.0], "y": [1.0, 2.0], third: [5.0, 6.0]}
     with pytest.raises(FormatError, match="no column is known to be z; say it"):
         read(csv(tmp_path / "a.csv", columns))
+
+
+def test_protection_levels_are_read_where_columns_have_their_names(tmp_path, rng):
+    made = poses(N, rng)
+    levels = {"HPL [m]": ["0.5", "", "0.7", "nan", "0.9", "1"], "vpl_m": [0.1] * N}
+    found = read(csv(tmp_path / "a.csv", pose_columns(made) | levels))
+    horizontal = [0.5, np.nan, 0.7, np.nan, 0.9, 1.0]
+    assert found.protection[:, 0].tolist() == pytest.approx(horizontal, nan_ok=True)
+    assert found.protection[:, 3].tolist() == [0.1] * N
+    assert np.isnan(found.protection[:, [1, 2, 4]]).all()
+    assert found.provenance.unread is None
+
+
+@pytest.mark.parametrize(
+    ("levels", "sentence"),
+    [
+        ({"hpl": ["far"] * N}, "column 'hpl' is 'far', which is not a number"),
+        ({"hpl": [-1.0] * N}, "a protection level is negative"),
+        ({"hpl": [1.0] * N, "pl_horizontal": [1.0] * N}, "could both be the horizontal protection"),
+        ({"hpl [cm]": [1.0] * N}, "column 'hpl [cm]' is not in metres or radians"),
+    ],
+)
+def test_protection_levels_that_cannot_be_meant_are_refused(levels, sentence, tmp_path, rng):
+    path = csv(tmp_path / "a.csv", pose_columns(poses(N, rng)) | levels)
+    with pytest.raises(SmfevalError, match=re.escape(sentence)):
+        read(path)

@@ -11,6 +11,7 @@ from smfeval.align.quantities import AlertLimits
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
 from smfeval.score.integrity import multiplier
+from smfeval.show.results_table import table_of
 from smfeval.summarise.integrity import binomial_ends, longest_stretch
 from smfeval.track import GaussianTrack, Track
 from support.evaluations import FAST, particle_evaluation, reference
@@ -141,3 +142,17 @@ def test_axes_that_are_not_scored_have_no_level(rng):
     found = integrity(round_belief(rng, n), n, {"horizontal": 1.0, "vertical": 1.0}, axes="xy")
     assert [each.name for each in found.regions.components] == ["horizontal"]
     assert found.notes == ("no protection level of the vertical error: scored on axes xy",)
+
+
+def test_scans_and_tables_have_what_was_found(rng):
+    n = 60
+    options = replace(FAST, alert_limit="30cm,1m vertical", risk=RISK)
+    found = evaluate(round_belief(rng, n), reference(n), options=options)
+    scans, regions = found.per_scan(), found.integrity.regions
+    assert scans["protection_level_horizontal"].to_numpy() == pytest.approx(
+        multiplier(2, RISK) / 10
+    )
+    assert scans["hmi"].to_list() == regions.hazardous.tolist()
+    table = table_of([("a.json", found.to_dict())])
+    assert table.rows[0].numbers["availability"].value == found["availability"].value == 1
+    assert "hmi" in table.numbers

@@ -22,7 +22,7 @@ from smfeval.io.covariance_names import (
     readings_of,
 )
 from smfeval.io.source import spell_source
-from smfeval.schema import suggest_word
+from smfeval.schema import PROTECTED, suggest_word
 
 AXES = "xyz"
 PREFIXES = ("field_", "msg_", "odom_", "pose_", "transform_", "estimate_", "est_")
@@ -59,6 +59,17 @@ POSE_NAMES = {
     **{name.format(axis): axis for name in POSITION_NAMES for axis in AXES},
     **{name.format(axis): f"q{axis}" for name in ROTATION_NAMES for axis in (*AXES, "w")},
 }
+LEVEL_NAMES = {  # of protection levels, in metres; of the attitude in radians
+    "hpl": "horizontal",
+    "vpl": "vertical",
+    "atpl": "along",
+    "ctpl": "cross",
+    **{
+        form.format(name): name
+        for form in ("protection_{}", "pl_{}", "{}_protection_level", "{}_pl")
+        for name in PROTECTED
+    },
+}
 STAMP_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0}  # power of ten to nanoseconds
 UNIT_WORDS = {
     **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
@@ -94,6 +105,7 @@ class ColumnMeanings:
     `readings` are the ways in which columns may be a covariance, `degrees` those in degrees,
     `incomplete` those of a diagonal that is not whole. `nanoseconds` is the column of what is
     beyond whole seconds, where a stamp stands in two; `received` are stamps beside a header's.
+    `levels` are protection levels by what they bound.
     """
 
     stamp: int
@@ -104,6 +116,7 @@ class ColumnMeanings:
     nanoseconds: int | None
     incomplete: tuple[int, ...]
     received: tuple[int, ...]
+    levels: dict[str, int]
 
     @property
     def position(self) -> list[int]:
@@ -125,7 +138,7 @@ class ColumnMeanings:
         """The columns that are read."""
         entries = {column for each in self.readings for column in each.entries.values()}
         beyond = set() if self.nanoseconds is None else {self.nanoseconds}
-        return {self.stamp, *self.pose.values(), *entries, *beyond}
+        return {self.stamp, *self.pose.values(), *entries, *beyond, *self.levels.values()}
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -201,7 +214,24 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         _nanoseconds_beside(names, stamp),
         incomplete,
         received,
+        _levels(place, names),
     )
+
+
+def _levels(place: str, names: list[str]) -> dict[str, int]:
+    """The columns of protection levels; two of one meaning are refused."""
+    found: dict[str, int] = {}
+    for column, name in enumerate(names):
+        component = LEVEL_NAMES.get(_normalise(name).removesuffix("_m").removesuffix("_rad"))
+        if component is None:
+            continue
+        if component in found:
+            both = f"{names[found[component]]!r} and {name!r}"
+            raise FormatError(f"{place}: {both} could both be the {component} protection level")
+        if _unit(name) not in METRE_UNITS:
+            raise FormatError(f"{place}: column {name!r} is not in metres or radians")
+        found[component] = column
+    return found
 
 
 def _of_one_pose(found: list[tuple[str, int]], *, geodetic: bool) -> list[tuple[str, int]]:

@@ -257,6 +257,7 @@ def track_of_arrays(
     about: About | None = None,
     declared: tuple[str | None, Order | None] = (None, None),
     implied: str | None = None,
+    protection: Floats | None = None,
 ) -> Track:
     """Poses or beliefs of arrays as a table has them, translation first.
 
@@ -267,7 +268,7 @@ def track_of_arrays(
     about = about or About()
     about = about if rotation is not None else replace(about, oriented=False)
     turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(stamp), 1)) if rotation is None else rotation
-    shared: dict[str, Any] = {"about": about, "intake": intake}
+    shared: dict[str, Any] = {"about": about, "intake": intake, "protection": protection}
     if covariance is None:
         return Track(stamp, position, turn, provenance=provenance, **shared)
     settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))

@@ -53,7 +53,7 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import pack_lower
-from smfeval.schema import ORDERS
+from smfeval.schema import ORDERS, PROTECTED
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import valid_share
 
@@ -101,6 +101,23 @@ class CsvRows:
             found.append(values.to_numpy())
         return np.stack(found, axis=1)
 
+    def protection(self) -> Floats | None:
+        """Protection levels as a Track has them, NaN in empty cells; None: no column. (n, 5)."""
+        import polars as pl  # noqa: PLC0415
+
+        if not self.meanings.levels:
+            return None
+        found = np.full((len(self.texts), len(PROTECTED)), np.nan)
+        for component, column in self.meanings.levels.items():
+            text = self.texts[str(column)].str.strip_chars().fill_null("")
+            level = text.cast(pl.Float64, strict=False)
+            wrong = level.is_null() & (text != "")
+            if wrong.any():
+                row = int(wrong.arg_max() or 0)
+                self._refuse(column, row, text[row])
+            found[:, PROTECTED.index(component)] = level.fill_null(np.nan).to_numpy()
+        return found
+
     def rotations(self) -> Floats:
         """Quaternions x y z w, of columns of theirs or of roll, pitch and yaw. (n, 4)."""
         roles = self.meanings.rotation
@@ -124,7 +141,9 @@ class CsvRows:
         """The columns that mean nothing known, or fit no covariance, and hold numbers alone."""
         import polars as pl  # noqa: PLC0415
 
-        known = {self.meanings.stamp, self.meanings.nanoseconds, *self.meanings.pose.values()}
+        meanings = self.meanings
+        known = {meanings.stamp, meanings.nanoseconds, *meanings.pose.values()}
+        known |= {*meanings.levels.values()}
         cells = {at: self.texts[str(at)] for at in range(len(self.names)) if at not in known}
         numbers = {
             column: text[:SAMPLED_ROWS].str.strip_chars().cast(pl.Float64, strict=False)
@@ -216,7 +235,8 @@ def read(path: Path, options: ReadOptions) -> Track:
         local = local_from_llh(position, east_north_up[:, :3, :3], options)
         convention = None if covariance is None else POSITION_ONLY
         provenance = replace(provenance, convention=convention)
-        return local.track(stamp, provenance, options.intake(rows.where))
+        intake = options.intake(rows.where)
+        return local.track(stamp, provenance, intake, protection=rows.protection())
     if options.origin is not None:
         raise OptionError(f"{path}: option origin means nothing for poses; it is for latitudes")
     return track_of_arrays(
@@ -227,6 +247,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         provenance=provenance,
         intake=options.intake(rows.where),
         implied=None if reading is None else implied_convention(rows.names, reading),
+        protection=rows.protection(),
     )
 
 

@@ -35,6 +35,13 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
     particles = effective_particles(residuals)
     if particles is not None:
         columns["particles"] = particles
+    if evaluation.integrity is not None:
+        regions = evaluation.integrity.regions
+        for each in regions.components:
+            columns[f"protected_error_{each.name}"] = each.error
+            columns[f"protection_level_{each.name}"] = each.level
+        columns |= {"available": regions.available, "mi": regions.misleading}
+        columns["hmi"] = regions.hazardous
     columns |= scored.series
     stamp = scored.estimate.stamp
     for other in evaluation.spaces[1:]:  # NaN on scans that rotation or pose leaves out

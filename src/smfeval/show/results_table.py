@@ -32,6 +32,7 @@ SHOWN_OF = {
 }
 FIT_NUMBERS = {"log": ("log_score", "nat"), "k": ("k", "1"), "in_90": ("coverage", "1")}
 COVERAGES = {row.level: row.name for row in NUMBERS.values() if row.space == "position"}
+SHARES = ("availability", "mi", "hmi")  # of scans, under an alert limit
 NOT_NUMBERS = ("relative", "coverage", "coverage_from")  # beside numbers in a document
 
 
@@ -116,7 +117,9 @@ def _score_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
         calibration = found["calibration"] or {}
         coverage = _numbers(calibration.get("coverage", {}))
         spaces = [found[space]["numbers"] for space in ("rotation", "pose") if found[space]]
-        numbers = _numbers(found["scores"], calibration, *spaces) | {
+        limited = found.get("integrity") or {}
+        shares = {name: limited[name] for name in SHARES if name in limited}
+        numbers = _numbers(found["scores"], calibration, shares, *spaces) | {
             COVERAGES[float(level)]: number
             for level, number in coverage.items()
             if float(level) in COVERAGES
