@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from smfeval.online.eprocess import EDetector, EProcess
     from smfeval.online.innovations import InnovationReport, judge_innovations
     from smfeval.score.crps import crps
+    from smfeval.score.integrity import protection_level
     from smfeval.score.interval import interval_score
     from smfeval.score.log import log_score
     from smfeval.score.pose import energy_body, log_pose
@@ -95,6 +96,7 @@ _NAMES = {
     "online.eprocess": "EDetector EProcess",
     "online.innovations": "InnovationReport judge_innovations",
     "score.crps": "crps",
+    "score.integrity": "protection_level",
     "score.interval": "interval_score",
     "score.log": "log_score",
     "score.pose": "energy_body log_pose",
@@ -117,9 +119,9 @@ __all__ = [
     "SmfevalError", "SquareWriter", "Study", "Sweep", "Track", "TrackError", "calibrate",
     "coverage", "crps", "energy_body", "energy_rotation", "energy_score", "evaluate", "examine",
     "from_arrays", "from_gtsam", "inflation", "interval", "interval_score", "judge_innovations",
-    "load", "log_pose", "log_rotation", "log_score", "nees", "pair", "paired_interval", "read",
-    "read_correction", "read_extrinsic", "read_innovations", "study", "sweep", "write",
-    "write_innovations",
+    "load", "log_pose", "log_rotation", "log_score", "nees", "pair", "paired_interval",
+    "protection_level", "read", "read_correction", "read_extrinsic", "read_innovations", "study",
+    "sweep", "write", "write_innovations",
 ]  # fmt: skip
 
 

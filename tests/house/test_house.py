@@ -85,6 +85,7 @@ def test_public_names_are_pinned():
         "nees",
         "pair",
         "paired_interval",
+        "protection_level",
         "read",
         "read_correction",
         "read_extrinsic",

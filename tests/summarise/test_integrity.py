@@ -141,7 +141,8 @@ def test_axes_that_are_not_scored_have_no_level(rng):
     n = 60
     found = integrity(round_belief(rng, n), n, {"horizontal": 1.0, "vertical": 1.0}, axes="xy")
     assert [each.name for each in found.regions.components] == ["horizontal"]
-    assert found.notes == ("no protection level of the vertical error: scored on axes xy",)
+    assert found.missing == ("no protection level of the vertical error: scored on axes xy",)
+    assert found.sentence.startswith("With a 1 m alert limit this filter")
 
 
 def test_scans_and_tables_have_what_was_found(rng):

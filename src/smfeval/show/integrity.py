@@ -25,7 +25,7 @@ COUNTED = {"mi": "misleading", "hmi": "hazardously_misleading"}
 def integrity_rows(found: Integrity, width: int) -> list[Row]:
     """What a user gets in one sentence, how long it lasts, and what would have prevented it."""
     texts = [*wrap(found.sentence, width), _share_text(found, "hmi"), _share_text(found, "mi")]
-    return labelled(TITLE, [*texts, *_factor_texts(found)])
+    return labelled(TITLE, [*texts, *_factor_texts(found), *found.missing])
 
 
 def _share_text(found: Integrity, name: str) -> str:
@@ -50,13 +50,17 @@ def _factor_texts(found: Integrity) -> list[str]:
     return [f"{factor} would keep HMI at {words.exact(found.risk)}, {then}"]
 
 
-def integrity_sections(found: Integrity) -> list[ReportSection]:
-    """All numbers: the regions of the Stanford diagram, then each protection level."""
+def integrity_sections(found: Integrity, alignment: str) -> list[ReportSection]:
+    """All numbers: the regions of the Stanford diagram, then each protection level.
+
+    `alignment` is the kind after which errors are seen.
+    """
     level = f"{words.exact(found.risk)} per scan and limit"
-    rows = [Row("risk", level), *labelled("sigma", _factor_texts(found))]
+    errors = f"{words.aligned(alignment)}; horizontal is x and y of the reference's world"
+    rows = [Row("risk", level), Row("errors", errors), *labelled("sigma", _factor_texts(found))]
     rows += [Row("HMI", _longest_text(found))] if found.longest else []
     reasons = dict.fromkeys(each.reason for each in found.shares.values() if each.reason)
-    rows += [*labelled("CI", reasons), *labelled("note", found.notes)]
+    rows += [*labelled("CI", reasons), *labelled("note", (*found.missing, *found.notes))]
     headings = ("error", "limit", "level (median)", "largest error", "error/level")
     table = Table(
         (*headings, "available", "MI", "HMI"), tuple(map(_level_cells, found.regions.components))

@@ -69,7 +69,7 @@ def _integrity(evaluation: Evaluation) -> list[ReportSection]:
         return []
     from smfeval.show.integrity import integrity_sections  # noqa: PLC0415  only where asked for
 
-    return integrity_sections(evaluation.integrity)
+    return integrity_sections(evaluation.integrity, evaluation.alignment.kind)
 
 
 def number_sections(evaluation: Evaluation) -> list[ReportSection]:

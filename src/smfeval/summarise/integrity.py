@@ -12,6 +12,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.quantities import AlertLimits
+from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import PROTECTED
@@ -25,7 +26,6 @@ from smfeval.track import Track
 
 BREAK = 10.0  # median steps between two scans: a longer gap ends a stretch
 SMALL, LARGE = 1e-12, 1e12  # ends of the ratios whose memory is that of a share
-SHARES = ("availability", "mi", "hmi")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Integrity:
     Attributes
     ----------
     limits, risk
-        What was asked for; the risk is per scan and component.
+        Those of the limits asked for that have protection levels; the risk per scan and limit.
     regions
         Errors, protection levels and regions of every scored scan.
     shares
@@ -56,8 +56,10 @@ class Integrity:
         The longest stretch of hazardously misleading information; None where there is none.
     factor, availability_then
         The least factor on sigma that leaves the risk of HMI, and the availability it leaves.
+    missing
+        Limits that were asked for and have no protection level, with the reason.
     notes
-        What was left out, and what the levels come from.
+        What the counts take as given.
     """
 
     limits: AlertLimits
@@ -68,6 +70,7 @@ class Integrity:
     longest: HmiStretch | None
     factor: float
     availability_then: float
+    missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -121,7 +124,7 @@ class Integrity:
             "availability_at_sigma_factor": self.availability_then,
             "components": [_component_dict(each) for each in self.regions.components],
             "sentence": self.sentence,
-            "notes": list(self.notes),
+            "notes": [*self.missing, *self.notes],
         }
 
 
@@ -155,36 +158,40 @@ def measure_integrity(
     covariance: what the alignment or the reference leaves uncertain is no part of them. None where
     no component has a level.
     """
-    components, notes = [], []
+    components, missing = [], []
     for name, limit in limits.given.items():
         try:
             components.append(_component(name, limit, sample, risk, attitude))
-        except LookupError as error:
-            notes.append(f"no protection level of the {name} error: {error.args[0]}")
+        except SeriesError as error:
+            missing.append(f"no protection level of the {name} error: {error}")
     if not components:
         return None
     regions = StanfordRegions(components)
-    related = (regions.level, regions.ratio, regions.error)
-    series = (regions.available, regions.misleading, regions.hazardous)
     factor = regions.least_factor(risk)
+    shares, binomial = _shares(sample, regions)
     assert sample.reference is not None
     return Integrity(
-        limits,
+        AlertLimits(**{each.name: each.limit for each in components}),
         risk,
         regions,
-        {
-            name: _share(sample, name, member, ratio.max(axis=0))
-            for name, member, ratio in zip(SHARES, series, related, strict=True)
-        },
-        {
-            name: binomial_ends(int(member.sum()), len(member), sample.intervals.level)
-            for name, member in zip(SHARES, series, strict=True)
-        },
+        shares,
+        binomial,
         longest_stretch(regions.hazardous, sample.reference),
         factor,
         float((factor * regions.level <= 1).all(axis=0).mean()),
-        tuple(notes),
+        tuple(missing),
+        _notes(sample),
     )
+
+
+def _notes(sample: Sample) -> tuple[str, ...]:
+    """That the reference is taken as exact, where it is not."""
+    noise = sample.residuals.noise
+    if noise is None:
+        return ()
+    variance = median_of(np.trace(noise, axis1=1, axis2=2)) / noise.shape[-1]
+    sigma = words.length(float(np.sqrt(variance)))
+    return (f"the sigma of the reference, {sigma}, is no part of the protection levels",)
 
 
 def _component(
@@ -194,7 +201,7 @@ def _component(
     risk: float,
     attitude: tuple[Ints, Residuals] | None,
 ) -> ProtectedError:
-    """Errors and levels of one component; raises a LookupError with why there are none."""
+    """Errors and levels of one component; raises a SeriesError with why there are none."""
     track = sample.estimate
     own = track.protection if isinstance(track, Track) else None
     given = None if own is None else own[:, PROTECTED.index(name)]
@@ -203,7 +210,7 @@ def _component(
         return _attitude(limit, sample, risk, attitude, given)
     residuals = sample.residuals
     if residuals.covariance is None and given is None:
-        raise LookupError("the estimate reports no covariance")
+        raise SeriesError("the estimate reports no covariance")
     return component_of(name, limit, _part(name, sample), risk, given)
 
 
@@ -213,7 +220,7 @@ def _part(name: str, sample: Sample) -> Residuals:
     assert isinstance(space, PositionSpace)
     wanted = "z" if name == "vertical" else "xy"
     if not {*wanted} <= {*space.axes}:
-        raise LookupError(f"scored on axes {space.axes}")
+        raise SeriesError(f"scored on axes {space.axes}")
     columns = [space.axes.index(axis) for axis in wanted]
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
     ensemble = residuals.ensemble
@@ -229,7 +236,7 @@ def _part(name: str, sample: Sample) -> Residuals:
     assert sample.reference is not None
     directions = path_axes(sample.reference)
     if not directions:
-        raise LookupError("the reference does not move")
+        raise SeriesError("the reference does not move")
     return found.along(np.ascontiguousarray(directions[name][:, :2]))
 
 
@@ -242,7 +249,7 @@ def _attitude(
 ) -> ProtectedError:
     """The angle of the rotation error; scans whose rotation is not scored are not available."""
     if attitude is None:
-        raise LookupError("rotations are not scored")
+        raise SeriesError("rotations are not scored")
     assert sample.estimate is not None
     stamp, residuals = attitude
     found = component_of("attitude", limit, residuals, risk)
@@ -254,11 +261,28 @@ def _attitude(
     return ProtectedError("attitude", limit, error, level, own is not None)
 
 
-def _share(sample: Sample, name: str, member: Bools, ratio: Floats) -> Number:
-    """The share of scans, whose memory is that of a ratio; of errors that wander, no interval."""
-    if name != "availability" and sample.error_wanders:
-        return sample.number(member.astype(np.float64), "mean", "1")
-    return coverage_numbers([member], np.clip(ratio, SMALL, LARGE), sample.intervals)[0]
+def _shares(
+    sample: Sample, regions: StanfordRegions
+) -> tuple[dict[str, Number], dict[str, tuple[float, float]]]:
+    """Shares of scans with their intervals, and the binomial intervals.
+
+    The memory of a share is that of the ratio that decides it. Where errors wander, what they
+    decide has no interval.
+    """
+    decided = {
+        "availability": (regions.available, regions.level),
+        "mi": (regions.misleading, regions.ratio),
+        "hmi": (regions.hazardous, regions.error),
+    }
+    shares, binomial = {}, {}
+    for name, (member, ratios) in decided.items():
+        ratio = np.clip(ratios.max(axis=0), SMALL, LARGE)
+        if name != "availability" and sample.error_wanders:
+            shares[name] = sample.number(member.astype(np.float64), "mean", "1")
+        else:
+            (shares[name],) = coverage_numbers([member], ratio, sample.intervals)
+        binomial[name] = binomial_ends(int(member.sum()), len(member), sample.intervals.level)
+    return shares, binomial
 
 
 def binomial_ends(count: int, n: int, level: float) -> tuple[float, float]:
