@@ -373,7 +373,7 @@ def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
     turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
     fitted = np.zeros((turned.shape[1],) * 2)
     for part in _chunks(fit.fitted):
-        A = fit.weights(claim.position, part)
-        fitted += np.einsum("nij,nkj->ik", A @ out[part], A)
+        A = np.swapaxes(fit.weights(claim.position, part)[:, :, : fit.sees], 1, 2)
+        fitted += _sum_of_products(A, out[part, : fit.sees, : fit.sees] @ A)
     out[:, 3:, 3:] += memory * turned @ fitted @ turned.T
     return out
