@@ -382,8 +382,8 @@ def examine(
         from smfeval.io.documents import read_point_counts  # noqa: PLC0415  imports polars
 
         counts = read_point_counts(telemetry, track.stamp)
-    found, again = no_reference.findings(track, counts), no_reference.revisits(track)
-    return replace(one_track.examine(track), findings=found, revisits=again)
+    found, revisits = no_reference.look(track, counts)
+    return replace(one_track.examine(track), findings=found, revisits=revisits)
 
 
 def _read_against(

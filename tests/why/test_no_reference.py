@@ -9,10 +9,14 @@ from smfeval import About, GaussianTrack, examine
 from smfeval.cli.main import main
 from smfeval.maths import so3
 from smfeval.why.causes import FINDINGS
-from smfeval.why.no_reference import findings, revisits
+from smfeval.why.no_reference import look
 from support.kalman import remembering
 
 N, DT, SPEED = 2000, 0.1, 2.0
+
+
+def findings(track, counts=None):
+    return look(track, counts)[0]
 
 
 def drive(rng, n=N, *, lap_m=130.0, wobble=0.3):
@@ -157,6 +161,36 @@ def causes(track, counts=None):
     return [each.cause for each in findings(track, counts)]
 
 
+POWER = {  # what deserves a finding, and how often it is raised at least
+    "position-jump": lambda rng: jumped(rng, 0.6),
+    "position-jitter": lambda rng: belief(*drive(rng), rng.normal(0, 0.02, (N, 3)),
+                                          np.full(N, 0.005), gauge="fixed"),
+    "height-at-revisits": lambda rng: sinking(rng, 0.5),
+    "steady-sigma": lambda rng: belief(*drive(rng), walk(rng)[0], np.full(N, 0.01)),
+}  # fmt: skip
+
+
+def jumped(rng, jump_m):
+    """A jump of so many metres, where sigma is two centimetres at most."""
+    error, sigma = walk(rng, step=0.0005)
+    error[rng.integers(300, N - 300) :] += jump_m * np.array([0.6, 0.8, 0])
+    return belief(*drive(rng), error, sigma)
+
+
+def sinking(rng, drift_m):
+    """A height that drifts by so many metres, where sigma is centimetres at most."""
+    error, sigma = walk(rng, step=0.0004)
+    error[:, 2] += np.linspace(0, drift_m, N)
+    return belief(*drive(rng), error, sigma)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cause", POWER)
+def test_what_deserves_a_finding_raises_it_in_100_runs(cause):
+    worlds = (POWER[cause](np.random.default_rng([5, run])) for run in range(100))
+    assert sum(cause in causes(world) for world in worlds) >= 95
+
+
 def test_a_localiser_in_no_declared_world_is_asked_for_its_map(rng):
     (found,) = findings(mapped(rng))
     assert found.cause == "steady-sigma"
@@ -195,7 +229,7 @@ def test_a_height_that_drifts_is_seen_at_revisits(rng):
     (found,) = findings(track)
     assert found.cause == "height-at-revisits"
     assert 0.4 < found.evidence["height_m"] < 1.5
-    again = revisits(track)
+    _, again = look(track)
     assert again.places == found.evidence["places"] > 100
     assert again.way_m > 120
     assert again.allowed_m < 0.1
@@ -203,7 +237,7 @@ def test_a_height_that_drifts_is_seen_at_revisits(rng):
 
 def test_a_path_without_a_loop_has_no_revisits(rng):
     straight = np.outer(SPEED * DT * np.arange(N), [1.0, 0, 0])
-    assert revisits(belief(straight, np.zeros(N), *walk(rng))) is None
+    assert look(belief(straight, np.zeros(N), *walk(rng)))[1] is None
 
 
 def test_a_variance_that_follows_the_points_alone(rng):

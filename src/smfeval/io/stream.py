@@ -48,7 +48,7 @@ from smfeval.io.source import (
     is_binary,
 )
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import NANOSECONDS, json_stamp
+from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS, json_stamp
 from smfeval.maths.symmetric import unpack_lower
 from smfeval.track import About, GaussianTrack, Intake, ParticleTrack, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
@@ -358,6 +358,14 @@ def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
     return parsed.stamp, numbers[:, :3], numbers[:, 3:7], covariance
 
 
+def _stamps(name: str, stamp: list[int], line: Ints) -> Ints:
+    """Stamps of rows; one that does not fit in 64 bits of nanoseconds is named."""
+    for value, number in zip(stamp, line, strict=True):
+        if abs(value) >= LAST_SECOND * NANOSECONDS:
+            raise FormatError(f"{name}:{number}: the stamp is beyond the year 2261")
+    return np.array(stamp, dtype=np.int64)
+
+
 def _is_finite(cell: bytes) -> bool:
     try:
         return bool(np.isfinite(float(cell)))
@@ -404,13 +412,13 @@ def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
                 covariance.append(_matrix(belief["covariance"]))
         except KeyError as error:
             raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"{name}:{number}: no JSON object of a belief ({error})") from error
     if len(covariance) not in (0, len(rows)):
         raise FormatError(f"{name}:{line[0]}: some rows from here on have a covariance, some not")
     numbers = np.array(pose)
     matrices = np.array(covariance) if covariance else None
-    return np.array(stamp), numbers[:, :3], numbers[:, 3:], matrices
+    return _stamps(name, stamp, line), numbers[:, :3], numbers[:, 3:], matrices
 
 
 def _matrix(values: Any) -> Floats:
@@ -461,7 +469,7 @@ def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
         except ValueError as error:
             raise FormatError(f"{name}:{number}: {error}") from error
     table = np.array(numbers)
-    return np.array(stamp), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
+    return _stamps(name, stamp, line), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
 
 
 Particles = tuple[Floats, Floats | None]  # (n, 7) poses, and (n,) weights where they differ
@@ -500,7 +508,7 @@ def _parse_ensemble(name: str, rows: list[bytes], line: Ints, weighted: str) -> 
         except (ValueError, ArithmeticError) as error:
             raise FormatError(f"{name}:{number}: a cell is no number ({error})") from error
         scans.append((table[:, -7:], None if weighted == "no" else table[:, 0]))
-    return np.array(stamp), *_particle_moments(name, line, scans, log=weighted == "log")
+    return _stamps(name, stamp, line), *_particle_moments(name, line, scans, log=weighted == "log")
 
 
 def _parse_json_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
@@ -521,7 +529,7 @@ def _parse_json_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"{name}:{number}: no JSON object of particles ({error})") from error
         scans.append((poses, weight))
-    return np.array(stamp), *_particle_moments(name, line, scans)
+    return _stamps(name, stamp, line), *_particle_moments(name, line, scans)
 
 
 def _parse_ros_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
@@ -544,7 +552,7 @@ def _parse_ros_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
                 break
         else:
             raise FormatError(f"{name}:{number}: these cells are no ParticleCloud or PoseArray")
-    return np.array(stamp), *_particle_moments(name, line, scans)
+    return _stamps(name, stamp, line), *_particle_moments(name, line, scans)
 
 
 PARTICLES = ("ensemble", "json particles", "ros particles")

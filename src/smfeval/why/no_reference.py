@@ -7,6 +7,7 @@ is at most sum |w_i| sigma_i.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,55 +49,50 @@ class ReportedPositions:
     covariance: Floats  # (n, d, d)
     axes: str
 
-    @property
+    @cached_property
     def sigma(self) -> Floats:
         """Per axis: sqrt(trace / d). (n,)."""
         return np.sqrt(np.trace(self.covariance, axis1=1, axis2=2) / len(self.axes))
 
-    @property
+    @cached_property
     def way_m(self) -> Floats:
         """Length of the path up to each scan. (n,)."""
         step = np.linalg.norm(np.diff(self.position, axis=0), axis=1)
         return np.concatenate([[0.0], np.cumsum(step)])
 
 
-def findings(track: AnyTrack, counts: Floats | None = None) -> tuple[Why, ...]:
+def look(track: AnyTrack, counts: Floats | None = None) -> tuple[tuple[Why, ...], Revisits | None]:
     """What a belief shows without a reference; with `counts`, the points of each scan. (n,)."""
     gaussian = track.moments if isinstance(track, ParticleTrack) else track
     if not isinstance(gaussian, GaussianTrack) or len(gaussian) < ENOUGH_SCANS:
-        return ()
+        return (), None
     found = list(_constants(gaussian))
     belief, usable = _usable(gaussian)
-    if belief is not None:
-        found += [*_jumps(belief), *_jitter(belief)]
-        if gaussian.about.gauge != "fixed":
-            found += _steady(belief)
-        found += _heights(belief)
-        if counts is not None:
-            found += _points(belief, counts[usable])
-    return tuple(found)
+    if belief is None:
+        return tuple(found), None
+
+    found += [*_jumps(belief), *_jitter(belief)]
+    drifts = gaussian.about.gauge != "fixed"  # in a fixed world it does not
+    if drifts:
+        found += _steady(belief)
+    places = _places(belief)
+    if places is not None and belief.axes == "xyz":
+        found += _heights(belief, *places)
+    if counts is not None:
+        found += _points(belief, counts[usable])
+    return tuple(found), _revisits(belief, *places) if drifts and places is not None else None
 
 
-def revisits(track: AnyTrack) -> Revisits | None:
-    """Where the path returns to a place, and what the reported covariances allow there.
-
-    None without such places, and in a world that is declared fixed: nothing drifts there.
-    """
-    gaussian = track.moments if isinstance(track, ParticleTrack) else track
-    if not isinstance(gaussian, GaussianTrack) or gaussian.about.gauge == "fixed":
-        return None
-    belief = _usable(gaussian)[0]
-    places = None if belief is None else _places(belief)
-    if belief is None or places is None:
-        return None
-    first, again = places
-    sigma = belief.sigma
-    height = belief.position[again, 2] - belief.position[first, 2] if belief.axes == "xyz" else None
+def _revisits(belief: ReportedPositions, first: Ints, again: Ints) -> Revisits:
+    """What the reported covariances allow between two visits to a place."""
+    height_m = None
+    if belief.axes == "xyz":
+        height_m = float(median_of(np.abs(belief.position[again, 2] - belief.position[first, 2])))
     return Revisits(
         places=len(first),
-        way_m=float(median_of((way := belief.way_m)[again] - way[first])),
-        allowed_m=float(2 * median_of(sigma[first] + sigma[again])),
-        height_m=None if height is None else float(median_of(np.abs(height))),
+        way_m=float(median_of(belief.way_m[again] - belief.way_m[first])),
+        allowed_m=float(2 * median_of(belief.sigma[first] + belief.sigma[again])),
+        height_m=height_m,
     )
 
 
@@ -153,22 +149,26 @@ def _jumps(belief: ReportedPositions) -> Iterator[Why]:
     around = rows + np.arange(-1, 3)[:, None]
     rest = np.einsum("kn,knd->nd", weights, belief.position[around])
     rest_m = np.linalg.norm(rest, axis=1)
-    toward = np.divide(rest, rest_m[:, None], out=np.zeros_like(rest), where=rest_m[:, None] > 0)
-    sigma = np.sqrt(np.einsum("nd,knde,ne->kn", toward, belief.covariance[around], toward))
-    bound = (np.abs(weights) * sigma).sum(axis=0)
     needed = rest_m / dt[rows] ** 2
-    jump = (rest_m > JUMP_SIGMAS * bound) & (needed > JUMP_M_S2)
-    jump &= rest_m > JUMP_USUAL * median_of(rest_m)
-    if jump.any():
-        worst = int(np.argmax(np.where(jump, rest_m / np.where(bound > 0, bound, 1), 0)))
+    odd = np.flatnonzero((needed > JUMP_M_S2) & (rest_m > JUMP_USUAL * median_of(rest_m)))
+    if not len(odd):
+        return
+
+    toward = rest[odd] / rest_m[odd, None]
+    spread = np.einsum("nd,knde,ne->kn", toward, belief.covariance[around[:, odd]], toward)
+    bound = (np.abs(weights[:, odd]) * np.sqrt(spread)).sum(axis=0)
+    beyond = rest_m[odd] > JUMP_SIGMAS * bound
+    if beyond.any():
+        worst = int(np.argmax(rest_m[odd] / bound))
+        row = rows[odd[worst]] + 1
         evidence = {
-            "jumps": 1 + int((np.diff(rows[jump]) > 2).sum()),  # one is seen in three steps
-            "jump_m": float(rest_m[worst]),
+            "jumps": 1 + int((np.diff(rows[odd[beyond]]) > 2).sum()),  # one is seen in three steps
+            "jump_m": float(rest_m[odd[worst]]),
             "allowed_m": float(2 * bound[worst]),
-            "acceleration_m_s2": float(needed[worst]),
-            "time_s": float(belief.time_s[rows[worst] + 1]),
+            "acceleration_m_s2": float(needed[odd[worst]]),
+            "time_s": float(belief.time_s[row]),
         }
-        yield Why("position-jump", evidence, context={"stamp": belief.stamp[rows[worst] + 1]})
+        yield Why("position-jump", evidence, context={"stamp": int(belief.stamp[row])})
 
 
 def _jitter(belief: ReportedPositions) -> Iterator[Why]:
@@ -228,12 +228,8 @@ def _places(belief: ReportedPositions) -> tuple[Ints, Ints] | None:
     return (first[far], again[far]) if far.sum() >= ENOUGH_PLACES else None
 
 
-def _heights(belief: ReportedPositions) -> Iterator[Why]:
+def _heights(belief: ReportedPositions, first: Ints, again: Ints) -> Iterator[Why]:
     """Places that are visited again at another height, less than a storey away."""
-    places = _places(belief) if belief.axes == "xyz" else None
-    if places is None:
-        return
-    first, again = places
     away = belief.position[again] - belief.position[first]
     sigma = np.sqrt(belief.covariance[:, 2, 2])
     bound = sigma[first] + sigma[again]
