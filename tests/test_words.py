@@ -168,6 +168,7 @@ def test_names_are_joined_as_in_a_sentence():
 def test_files_lose_folder_and_ending():
     assert words.names(["runs/a.txt.gz", "b_Rx0.1.square"]) == ["a", "b_Rx0.1"]
     assert words.names(["drive.bag:/odom"]) == ["odom"]
+    assert words.names(["a/log.ulg:0", "a/log.ulg:1"]) == ["log.ulg:0", "log.ulg:1"]
     assert words.names([".square"]) == [".square"]
 
 

@@ -82,3 +82,13 @@ def test_a_number_that_is_not_there_and_a_covariance_of_a_file_are_named(walk):
         evaluation["enrgy"]
     with pytest.raises(OptionError, match="covariance= is of arrays"):
         smfeval.evaluate("a.square", "b.tum", covariance=covariance)
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6])
+def test_integers_that_are_no_nanoseconds_are_refused(unit):
+    """Seconds, milliseconds and microseconds of a track of 20 Hz, or of one a second."""
+    stamp, position = np.arange(50) * max(unit // 20, 1), np.zeros((50, 3))
+    with pytest.raises(TrackError, match="stamps as integers are nanoseconds, and theirs are"):
+        smfeval.from_arrays(stamp, position)
+    assert len(smfeval.from_arrays(stamp * (10**9 // unit), position)) == 50
+    assert len(smfeval.from_arrays(stamp / unit, position)) == 50

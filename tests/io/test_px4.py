@@ -240,6 +240,7 @@ def test_the_primary_filter_is_followed_and_another_can_be_named(tmp_path):
     assert any("primary filter changed" in note for note in both.provenance.notes)
     assert len(read(path)) == 12
     assert read(f"{path}:/estimator_states/1").position[:, 2].tolist() == [1.0] * 20
+    assert [read(f"{path}:{i}").provenance.name for i in (0, 1)] == [f"{path}:0", f"{path}:1"]
     with pytest.raises(FormatError, match="has no instance 3; there are 0, 1"):
         read(f"{path}:/estimator_states/3")
     del more["estimator_selector_status", 0]
@@ -383,6 +384,29 @@ def test_innovations_are_taken_where_they_change(tmp_path):
     notes = " ".join(found.notes)
     assert "baro_vpos: 20 of 80 rows were fusions; its gate is a NIS of 25" in notes
     assert "diagonal" in notes
+
+
+def test_the_oldest_topic_has_velocity_and_position_in_one_field(tmp_path):
+    rng, count = np.random.default_rng(5), 60
+    stamp = 1_000_000 + STEP_US * np.arange(count)
+    both, heading = rng.normal(0, 0.5, (count, 6)), rng.normal(0, 0.1, count)
+    rejected = np.zeros(count)
+    rejected[10] = 1.5
+    oldest = {
+        "timestamp": stamp, "vel_pos_innov": both, "vel_pos_innov_var": np.tile(0.25, (count, 6)),
+        "heading_innov": heading, "heading_innov_var": np.full(count, 0.01),
+    }  # fmt: skip
+    status = {"timestamp": stamp, "hgt_test_ratio": rejected}
+    path = ulog(
+        tmp_path / "a.ulg", {("ekf2_innovations", 0): oldest, ("estimator_status", 0): status}
+    )
+    tables = {each.sensor: each for each in smfeval.read_innovations(path).sensors}
+    assert set(tables) == {"vel", "hpos", "vpos", "heading"}
+    np.testing.assert_allclose(tables["vel"].innovation, both[:, :3], rtol=1e-6)
+    np.testing.assert_allclose(tables["hpos"].nis, (both[:, 3:5] ** 2).sum(axis=1) * 4, rtol=1e-5)
+    np.testing.assert_allclose(tables["heading"].nis, heading**2 / 0.01, rtol=1e-5)
+    assert np.flatnonzero(~tables["vpos"].accepted).tolist() == [10]
+    assert tables["hpos"].accepted.all()
 
 
 def test_aid_sources_tell_what_was_fused_and_what_was_rejected(tmp_path, capsys):

@@ -165,7 +165,7 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
     if core is not None and not (cores == core).any():
         known = ", ".join(map(str, np.unique(cores)))
         raise FormatError(f"{log.path}: {VARIANCES} is logged of the primary core: of {known} only")
-    place = f"{log.path}:/XKF1{'' if core is None else f'/{core}'}"
+    place = log.path if core is None else f"{log.path}:{core}"
     mean, inside = _means(log, cores, stamp)
     offsets = [_of_core(status, name, cores, stamp) for name in ("OFN", "OFE")]
     flags = _of_core(status, "SS", cores, stamp, default=POSITION_FLAGS).astype(np.int64)

@@ -16,6 +16,7 @@ from smfeval.track import Provenance, Track
 
 ROTATION_LIMIT = 1e-3  # of an entry of R R^T - I, and of the last row of a pose
 ROWS_NOTE = "stamps are row numbers, as seconds: none were given"
+LEAST_STEP_NS = 1e5  # between two scans: integers nearer to each other are no nanoseconds
 NO_Z = "there is no z"
 NO_ROTATION_NOTE = "the rotation has no covariance: positions alone are scored"
 
@@ -126,6 +127,13 @@ def _stamps(stamp: Any) -> Ints:
     if given.dtype.kind == "M":
         return given.astype("datetime64[ns]").astype(np.int64)
     if given.dtype.kind != "f":
+        if given.dtype.kind in "iu" and given.ndim == 1 and len(given) > 1:
+            step = float(np.median(np.abs(np.diff(given.astype(np.float64)))))
+            if 0 < step < LEAST_STEP_NS:
+                raise TrackError(
+                    f"stamps as integers are nanoseconds, and theirs are {step:g} apart, which is "
+                    "no time between scans; give seconds as floats, or datetime64"
+                )
         return given  # whole nanoseconds, or what the track refuses
     if not (np.abs(given) < LAST_SECOND).all():
         raise TrackError("stamps as floats are seconds, and some are beyond the year 2261 or NaN")

@@ -73,7 +73,7 @@ def read_innovations(source: str | Path) -> Innovations:
     if path.suffix == ".parquet":
         return _collect(name, _frame_of_parquet(path))
     if read_head(path).startswith(ULOG_START):
-        from smfeval.io.px4 import read_px4_innovations  # noqa: PLC0415  only for logs
+        from smfeval.io.px4_innovations import read_px4_innovations  # noqa: PLC0415  only for logs
 
         return read_px4_innovations(path, name)
     content = read_table_text(path)

@@ -169,7 +169,10 @@ def _ubx_remarks(by_kind: dict[str, Numbered], used: list[str]) -> tuple[str, ..
     unused = {each: len(by_kind[each]) for each in UBX_FIXES if each not in used}
     risks = {m.tmirCoeff * 10.0**m.tmirExp for _, m in by_kind[LEVELS]}
     return (
-        *(f"NAV-PL: protection levels of a risk of {risk:g} % on each axis" for risk in risks),
+        *(
+            f"NAV-PL: protection levels of a risk of {words.share(risk / 100)} on each axis"
+            for risk in risks
+        ),
         *([COV_REMARK] if COV in used else []),
         ELLIPSOID_REMARK,
         *([] if kind == PRECISE else [UTC_REMARK]),
