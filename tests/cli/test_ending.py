@@ -109,6 +109,30 @@ def test_a_command_that_is_stopped_leaves_no_temporary_file(number, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_library_that_makes_another_error_of_a_stop_is_no_bug(capsys, monkeypatch):
+    def swallow(verb, arguments):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise ImportError("numpy") from error
+
+    monkeypatch.setattr(main_module, "_run_verb", swallow)
+    outcome = run(capsys, "check", "a")
+    assert (outcome.code, outcome.err) == (130, NOTHING_KEPT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_within_code_that_python_compiles_has_its_exit_code(number):
+    """As in a dataclass that is being made: Python would end itself by SIGINT afterwards."""
+    within = (
+        "import sys; from smfeval.cli import main as m; "
+        f"m._run_verb = lambda *_: exec('import signal; signal.raise_signal({int(number)})'); "
+        "sys.argv = ['smfeval', 'check', 'a']; m.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", within], capture_output=True, check=False)
+    assert done.returncode == 128 + number
+
+
 def test_a_command_that_is_stopped_names_what_it_has_written(folder, capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -97,3 +97,13 @@ def test_the_largest_rank_counts_copies_once(rng):
     np.testing.assert_allclose(
         largest_rank(Ensemble(seen.offset, x, seen.probability)), [10 / 11, 20 / 21]
     )
+
+
+def test_noise_of_the_reference_along_one_line_alone(rng):
+    """As of a reference that is interpolated along its path: no Cholesky factor."""
+    seen, along = cloud(3, rng), np.zeros((len(COUNTS), 3, 3))
+    along[:, 0, 0] = 1e-16
+    plain = density_ranks(seen, rng=np.random.default_rng(3))
+    noisy = density_ranks(seen, along, rng=np.random.default_rng(3))
+    assert np.isfinite(noisy).all()
+    assert np.abs(noisy - plain).max() < 1

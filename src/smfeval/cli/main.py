@@ -48,7 +48,9 @@ more: {more} (smfeval VERB --help)
 Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input or no room, 3 a bug of ours.
 """
 
-ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
@@ -106,24 +108,29 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return 0
-    except KeyboardInterrupt:
-        _print_error(f"stopped; {_kept_words()}")
-        return 128 + (signals or [signal.SIGINT])[0]
-    except MemoryError:
+    except (KeyboardInterrupt, Exception) as error:
+        if signals or isinstance(error, KeyboardInterrupt):  # a library may make another of it
+            _print_error(f"stopped; {_kept_words()}")
+            return 128 + (signals or [signal.SIGINT])[0]
+        return _fail(error)
+    return code
+
+
+def _fail(error: Exception) -> int:
+    """Say that the system refuses, or that there is a bug; returns the exit code."""
+    if isinstance(error, MemoryError):
         return _print_error("there is not enough memory for this")
-    except OSError as error:
+    if isinstance(error, OSError):
         _drop_output()
         named = f"{error.filename}: " if error.filename else ""
         return _print_error(f"{named}the system refuses: {error.strerror or error}")
-    except Exception as error:
-        if os.environ.get("SMFEVAL_TRACEBACK"):
-            raise
-        _print_error(
-            f"this is a bug, please report it: {type(error).__name__}: {error} "
-            "(SMFEVAL_TRACEBACK=1 shows where)"
-        )
-        return BUG_EXIT_CODE
-    return code
+    if os.environ.get("SMFEVAL_TRACEBACK"):
+        raise error
+    _print_error(
+        f"this is a bug, please report it: {type(error).__name__}: {error} "
+        "(SMFEVAL_TRACEBACK=1 shows where)"
+    )
+    return BUG_EXIT_CODE
 
 
 def _kept_words() -> str:
@@ -163,25 +170,31 @@ def _run(arguments: list[str]) -> int:
     return _print_error(f"{verb!r} is no verb; {suggest_word(verb, [*VERBS, *others])}")
 
 
+class _Stopped(KeyboardInterrupt):
+    """A request to end. Of KeyboardInterrupt itself, Python makes an exit code of its own."""
+
+
 @contextmanager
 def _ending_in_order(signals: list[int]) -> Iterator[None]:
     """Take a request to end as Ctrl-C within the block, so that temporary files are removed."""
 
     def stop(number: int, frame: object) -> None:
         signals.append(number)
-        raise KeyboardInterrupt
+        raise _Stopped
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = [each for each in ENDING_SIGNALS if signal.getsignal(each) is signal.SIG_DFL]
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
+    heard = {each: handler for each, handler in before.items() if handler in usual}
     for each in heard:  # what `nohup` has us ignore stays ignored
         signal.signal(each, stop)
     try:
         yield
     finally:
-        for each in heard:
-            signal.signal(each, signal.SIG_DFL)
+        for each, handler in heard.items():
+            signal.signal(each, handler)
 
 
 def _drop_output() -> None:

@@ -33,6 +33,7 @@ from smfeval.io.source import (
     is_binary,
     read_head,
     read_table_text,
+    reading_json_line,
     standard_input,
 )
 from smfeval.maths.arrays import Ints
@@ -310,7 +311,7 @@ def json_columns(
 
 
 def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], list[float]]:
-    try:
+    with reading_json_line(place, "an innovation"):
         said = json.loads(line)
         innovation = list(map(float, said["innovation"]))
         matrix = said["covariance"]
@@ -321,10 +322,6 @@ def _json_row(place: str, line: bytes) -> tuple[int, str, bool, list[float], lis
         if not isinstance(accepted, bool) or not isinstance(sensor, str):
             raise TypeError("accepted is true or false, sensor a text")
         return json_stamp(said), sensor, accepted, innovation, covariance
-    except KeyError as error:
-        raise FormatError(f"{place}: there is no {error.args[0]!r}") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise FormatError(f"{place}: no JSON object of an innovation ({error})") from error
 
 
 def _frame_of_parquet(path: Path) -> pl.DataFrame:

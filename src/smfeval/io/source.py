@@ -308,6 +308,19 @@ def read_json_or_yaml(
         raise FormatError(f"{path}: neither JSON nor YAML ({reason_of(error)})") from error
 
 
+@contextmanager
+def reading_json_line(place: str, what: str) -> Iterator[None]:
+    """One sentence for whatever is wrong with a line of JSON that is to be a thing of a kind."""
+    try:
+        yield
+    except KeyError as error:
+        raise FormatError(f"{place}: there is no {error.args[0]!r}") from error
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise FormatError(f"{place}: no JSON object of {what} ({reason_of(error)})") from error
+    except RecursionError as error:
+        raise FormatError(f"{place}: no JSON object of {what} (it is nested too deeply)") from error
+
+
 def _map_text(value: Any, function: Callable[[str], Any]) -> Any:
     """A function of every text in lists and mappings."""
     if isinstance(value, dict):

@@ -46,6 +46,7 @@ from smfeval.io.source import (
     existing_file,
     exists,
     is_binary,
+    reading_json_line,
 )
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS, json_stamp
@@ -402,7 +403,7 @@ def _plain_json(rows: list[bytes]) -> Parsed | None:
 def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
     stamp, pose, covariance = [], [], []
     for row, number in zip(rows, line, strict=True):
-        try:
+        with reading_json_line(f"{name}:{number}", "a belief"):
             belief = json.loads(row)
             stamp.append(json_stamp(belief))
             pose.append([*map(float, belief["position"]), *map(float, belief["orientation"])])
@@ -410,10 +411,6 @@ def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
                 raise ValueError("a pose has 3 and 4 numbers")
             if belief.get("covariance") is not None:
                 covariance.append(_matrix(belief["covariance"]))
-        except KeyError as error:
-            raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise FormatError(f"{name}:{number}: no JSON object of a belief ({error})") from error
     if len(covariance) not in (0, len(rows)):
         raise FormatError(f"{name}:{line[0]}: some rows from here on have a covariance, some not")
     numbers = np.array(pose)
@@ -514,7 +511,7 @@ def _parse_ensemble(name: str, rows: list[bytes], line: Ints, weighted: str) -> 
 def _parse_json_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
     stamp, scans = [], []
     for row, number in zip(rows, line, strict=True):
-        try:
+        with reading_json_line(f"{name}:{number}", "particles"):
             cloud = json.loads(row)
             stamp.append(json_stamp(cloud))
             poses = np.array(cloud["particles"], dtype=np.float64)
@@ -524,10 +521,6 @@ def _parse_json_particles(name: str, rows: list[bytes], line: Ints) -> Parsed:
                 raise ValueError("a particle has 7 numbers")
             if weight is not None and weight.shape != (len(poses),):
                 raise ValueError("a particle has one weight")
-        except KeyError as error:
-            raise FormatError(f"{name}:{number}: there is no {error.args[0]!r}") from error
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise FormatError(f"{name}:{number}: no JSON object of particles ({error})") from error
         scans.append((poses, weight))
     return _stamps(name, stamp, line), *_particle_moments(name, line, scans)
 

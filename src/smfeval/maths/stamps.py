@@ -18,6 +18,8 @@ def json_stamp(said: Any) -> int:
     if "stamp_ns" in said:
         if not isinstance(said["stamp_ns"], int):
             raise TypeError("stamp_ns is a whole number")
+        if not abs(said["stamp_ns"]) < LAST_SECOND * NANOSECONDS:
+            raise ValueError("stamp_ns is no time in nanoseconds")
         return int(said["stamp_ns"])
     seconds = float(said["stamp"])
     if not abs(seconds) < LAST_SECOND:

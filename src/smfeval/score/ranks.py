@@ -134,6 +134,15 @@ def thinned(ensemble: Ensemble, most: int = MOST) -> Ensemble:
     return Ensemble(offset, ensemble.difference[row], p)
 
 
+def _root(covariance: Floats) -> Floats:
+    """A with A A^T = S, of positive semidefinite matrices. (n, d, d) -> (n, d, d)."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance), np.float64)
+    except np.linalg.LinAlgError:  # singular: a reference that is moved along its path alone
+        value, vector = np.linalg.eigh(covariance)
+        return np.asarray(vector * np.sqrt(np.maximum(value, 0))[:, None, :], np.float64)
+
+
 def _moved(ensemble: Ensemble, noise: Floats, rng: "np.random.Generator") -> Ensemble:
     """Each particle with an error of the reference's own.
 
@@ -144,7 +153,7 @@ def _moved(ensemble: Ensemble, noise: Floats, rng: "np.random.Generator") -> Ens
     order = np.lexsort((ape(ensemble.difference), scan))
     x, p = ensemble.difference[order], ensemble.probability[order]
     axes = _own_axes(ensemble)
-    root = axes @ np.linalg.cholesky(np.swapaxes(axes, 1, 2) @ noise @ axes)
+    root = axes @ _root(np.swapaxes(axes, 1, 2) @ noise @ axes)
     moved = np.einsum("mde,me->md", root[scan], rng.normal(size=x.shape))
     return Ensemble(ensemble.offset, x + moved, p)
 
