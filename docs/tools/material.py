@@ -123,6 +123,15 @@ def drift(folder: Path) -> None:
     write(reference, folder / "drive.tum")
 
 
+def odometry(folder: Path) -> None:
+    """Poses of dead reckoning without covariances, on four drives."""
+    for number in range(4):
+        for name, track in zip(("", "truth"), dead_reckoning(number), strict=True):
+            path = folder / "odometry" / name / f"drive_{number}.tum"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(track.shift_stamps(number * 10**12), path, lossy=True)
+
+
 def _write(track: Track, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write(track, path)
@@ -245,6 +254,7 @@ MATERIAL: dict[str, Callable[[Path], None]] = {
     "dataset": dataset,
     "sweep": sweep,
     "drift": drift,
+    "odometry": odometry,
     "gnss": gnss,
     "receivers": receivers,
     "flight": flight,

@@ -223,7 +223,8 @@ def calibrate(
         track is left out in turn.
     model
         `scale`, `blocks`, `axes`, `floor`, `growth` or `telemetry`; None: `scale`, unless another
-        is shown to have a better log score on training tracks that are left out.
+        is shown to have a better log score on training tracks that are left out. `law`: a
+        covariance from distance, turning and time, as for tracks that report none.
     telemetry, follow
         A table beside each track (training tracks first), and columns that a factor may follow.
     force_one

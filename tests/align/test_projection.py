@@ -1,17 +1,28 @@
 """What a fit leaves of a claim, against dense matrices and simulated fits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from smfeval.align import fit as fits
 from smfeval.align import joint, projection
-from smfeval.errors import PairingError
+from smfeval.errors import FormatError, PairingError
 from smfeval.maths import se3, so3
+from smfeval.summarise import motion
 from support import drifting
 
 N = 40
 GAUGES = ["se3", "yaw", "sim3", "first-pose", "none"]
 MAKE = {6: drifting.dead_reckoning, 4: drifting.inertial, 3: drifting.random_walk}
+
+
+WHITE = np.diag([0.02, 0.02, 0.02, 0.004, 0.004, 0.004]) ** 2  # of every scan, by itself
+
+
+def with_white(world):
+    """The world with white noise in its claim, and what declares it."""
+    return replace(world, covariance=world.covariance + WHITE)
 
 
 def dense_joint(level, world):
@@ -24,6 +35,59 @@ def dense_joint(level, world):
     sigma = world.claim.in_world()
     dense[range(n), :, range(n)] = sigma
     return dense.reshape(6 * n, 6 * n)
+
+
+@pytest.mark.parametrize("level", [6, 4, 3])
+@pytest.mark.parametrize("gauge", GAUGES)
+@pytest.mark.parametrize("space", ["position", "pose"])
+def test_declared_white_noise_is_projected_as_in_the_dense_matrix(level, gauge, space, rng):
+    world = MAKE[level](rng, N)
+    for fitted in (N, 12):
+        M = dense_fit(gauge, world.position, fitted)
+        J = dense_joint(level, world) + np.kron(np.eye(N), WHITE)
+        expected = blocks(M @ J @ M.T, projection.ROWS[space])
+        weights = projection.fit_weights(gauge, world.position, fitted=fitted)
+        found = projection.projected_covariance(
+            weights,
+            joint.Joint("implied", level, white=WHITE),
+            with_white(world).claim,
+            space=space,
+        )
+        assert_close(found, expected)
+
+
+@pytest.mark.parametrize("level", [6, 4, 3])
+def test_windows_have_the_white_noise_of_both_ends(level, rng):
+    world = MAKE[level](rng, N)
+    plain, declared = joint.Joint("implied", level), joint.Joint("implied", level, white=WHITE)
+    i, j = np.array([0, 5, 11]), np.array([12, 17, 39])
+    added = [
+        joint.relative_covariance(own, each.claim, i, j)
+        for own, each in ((declared, with_white(world)), (plain, world))
+    ]
+    arm = world.claim.position[j] - world.claim.position[i]
+    carried = se3.sandwich(joint.lever(arm), WHITE) + WHITE
+    back = np.swapaxes(so3.matrix(world.rotation[j]), 1, 2)
+    assert_close(added[0] - added[1], joint.rotate_blocks(back, carried))
+    moved = [
+        motion.motion_covariance(own, each.claim, i, j)
+        for own, each in ((declared, with_white(world)), (plain, world))
+    ]
+    up = np.array([0.0, 0.0, 1.0])
+    seen = joint.integrated_covariance(level, -arm, np.broadcast_to(WHITE, (3, 6, 6)), up)
+    assert_close(moved[0] - moved[1], seen[:, :3, :3] + WHITE[:3, :3])
+
+
+def test_a_declaration_is_read_or_refused(rng):
+    claim = with_white(MAKE[6](rng, N)).claim
+    found, reason = joint.declared_joint("6 0.02 0.004", claim)
+    assert (found.kind, found.level) == ("implied", 6)
+    assert np.allclose(found.white, WHITE)
+    assert "declared" in reason
+    assert joint.declared_joint("6 0.05 0.004", claim)[0].kind == "unknown"
+    for wrong in ("5 0 0", "6 0.1", "6 -1 0", "six 0 0", "6 nan 0"):
+        with pytest.raises(FormatError, match="a level of 6, 4 or 3"):
+            joint.declared_joint(wrong, claim)
 
 
 def dense_gauge(gauge, position):

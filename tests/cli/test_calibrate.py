@@ -9,7 +9,7 @@ import pytest
 
 import smfeval
 from smfeval.io import read, write
-from support.calibration import tracks
+from support.calibration import grown_pair, growth_law, tracks
 from support.commands import files_in, refused, run
 
 SCHEMAS = Path(smfeval.__file__).parent / "schemas"
@@ -128,3 +128,36 @@ def test_telemetry_without_a_correction_means_nothing(capsys, tmp_path):
         "--calibration",
         tmp_path / "c.json",
     )
+
+
+def test_poses_without_covariances_get_one_by_a_growth_law(capsys, tmp_path):
+    rng = np.random.default_rng(8)
+    for number in range(3):
+        place = tmp_path / f"drive_{number}"
+        place.mkdir()
+        estimate, reference = grown_pair(rng, growth_law(), 160)
+        write(estimate, place / "run.tum")
+        write(reference, place / "truth.tum")
+    saved, runs = tmp_path / "law.json", tmp_path / "drive_*" / "run.tum"
+    outcome = run(capsys, "calibrate", runs, *REF, "--save", saved, "--json")
+    assert outcome.code == 0
+    document = json.loads(outcome.out)
+    jsonschema.validate(document, schema("calibrate"))
+    jsonschema.validate(json.loads(saved.read_text()), schema("law"))
+    assert document["correction"]["level"] in (3, 4, 6)
+    shown = run(capsys, "calibrate", runs, *REF, "--model", "law").out
+    assert shown.startswith("errors grow by ")
+    assert "constant 90 %" in shown
+
+    track, out = tmp_path / "drive_0" / "run.tum", tmp_path / "run.square"
+    truth = tmp_path / "drive_0" / "truth.tum"
+    assert run(capsys, "convert", track, out, "--belief", saved).code == 0
+    written, given = (
+        json.loads(run(capsys, "score", each, "--ref", truth, "--json", *more).out)
+        for each, more in ((out, ()), (track, ("--belief", saved)))
+    )
+    assert written["joint"]["kind"] == "implied"
+    assert "declared" in written["joint"]["reason"]
+    k = [each["calibration"]["k"]["value"] for each in (written, given)]
+    assert k[0] == pytest.approx(k[1], rel=1e-6)
+    assert "scale: " not in refused(capsys, "calibrate", runs, *REF, "--model", "scale")

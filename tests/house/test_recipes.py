@@ -5,12 +5,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from smfeval import read_innovations
+from smfeval.align.joint import rotate_blocks
 from smfeval.cli.main import main
+from smfeval.maths import so3
+from support.calibration import grown_pair, growth_law
 
-WATCH = Path(__file__).parents[2] / "docs" / "howto" / "watch.md"
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+WATCH, CALIBRATE = HOWTO / "watch.md", HOWTO / "calibrate.md"
 LOOP = """\
 #include <cstring>
 #include "smfeval_lines.hpp"
@@ -53,3 +58,69 @@ def test_the_lines_of_a_plain_loop_in_cpp_are_watched(tmp_path, monkeypatch, cap
     (gps,) = read_innovations("innovations.jsonl").sensors
     assert (len(gps), int(gps.accepted.sum())) == (40, 30)
     assert gps.nis == pytest.approx([5.0] * 40)
+
+
+LAW_LOOP = """\
+#include <cstdio>
+#include "growth_law.hpp"
+
+int main() {
+  GrowthLaw law;
+  std::scanf("%d", &law.level);
+  double* const numbers[8] = {law.position, law.position + 1, law.position + 2, law.rotation,
+                              law.rotation + 1, law.rotation + 2, &law.floor_m2, &law.floor_rad2};
+  for (double* each : numbers) std::scanf("%lf", each);
+  LawCovariance covariance(law);
+  double t; std::array<double, 3> p; std::array<double, 4> q;
+  while (std::scanf("%lf %lf %lf %lf %lf %lf %lf %lf", &t, &p[0], &p[1], &p[2], &q[0], &q[1], &q[2],
+                    &q[3]) == 8) {
+    for (double value : covariance.next(p, q, t)) std::printf("%.17g ", value);
+  }
+}
+"""
+
+
+def block_after(text, start):
+    return text.partition(start)[2].partition("```")[0]
+
+
+@pytest.fixture(params=[6, 4, 3])
+def followed(request, rng):
+    """A law, the poses that it follows, and the covariances of the tool in world axes."""
+    turned = (1e-6, 3e-6, 2e-6) if request.param > 3 else (0.0, 0.0, 0.0)
+    law = growth_law(request.param, position=(1e-4, 2e-4, 3e-4), rotation=turned)
+    track = law.apply(grown_pair(rng, law, 150)[0])
+    return law, track, rotate_blocks(so3.matrix(track.rotation), track.covariance)
+
+
+def assert_same(found, expected):
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(found - expected).max() < 1e-12
+
+
+def test_the_python_recipe_of_a_growth_law_is_what_the_tool_does(followed, tmp_path):
+    law, track, expected = followed
+    law.save(tmp_path / "law.json")
+    recipe = {}
+    exec(block_after(CALIBRATE.read_text(), "PoseWithCovariance`):\n\n```python\n"), recipe)
+    live = recipe["LawCovariance"](tmp_path / "law.json")
+    rows = zip(track.position, track.rotation, track.stamp / 1e9, strict=True)
+    assert_same(np.array([live.next(*row) for row in rows]), expected)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
+def test_the_cpp_recipe_of_a_growth_law_is_what_the_tool_does(followed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    law, track, expected = followed
+    recipe = block_after(CALIBRATE.read_text(), '```cpp title="growth_law.hpp"\n')
+    Path("growth_law.hpp").write_text(recipe)
+    Path("loop.cpp").write_text(LAW_LOOP)
+    strict = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-result"]
+    subprocess.run(["g++", *strict, "loop.cpp", "-o", "loop"], check=True)
+    rows = np.column_stack([track.stamp / 1e9, track.position, track.rotation])
+    lines = [
+        " ".join(map(repr, row)) for row in [[law.level], law.variances.tolist(), *rows.tolist()]
+    ]
+    text = "\n".join(lines).encode()
+    done = subprocess.run(["./loop"], input=text, capture_output=True, check=True)
+    assert_same(np.array(done.stdout.split(), dtype=float).reshape(-1, 6, 6), expected)

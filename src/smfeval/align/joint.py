@@ -18,6 +18,10 @@ scan; T_true = T Exp(xi) gives e = R rho and theta = R phi to first order. The i
 At levels 4 and 3 the rest of the rotation error is theta = K x + w with K = Cov(theta, x) X^-1 and
 w independent between scans: of all joint covariances with these marginals the one of largest
 entropy, and positive semidefinite by construction.
+
+A track may declare its level, and a white part of (e, theta) that is independent between scans and
+the same in all directions: the header key INCREMENTS, as a growth law writes it
+(`calibration.law`).
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +30,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import PairingError
+from smfeval.errors import FormatError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
@@ -118,8 +122,10 @@ class Joint:
     up: tuple[float, float, float] = UP
     pairs: Ints | None = None
     block: Floats | None = None
+    white: Floats | None = None  # of an implied one: covariance of (e, theta) of each scan (6, 6)
 
 
+INCREMENTS = "INCREMENTS"  # header key: level, white sigma of the position (m), the rotation (rad)
 UNKNOWN = Joint("unknown")
 
 
@@ -128,16 +134,38 @@ def joint_of(growth: Growth, up: tuple[float, float, float] = UP) -> Joint:
     return UNKNOWN if growth.level is None else Joint("implied", growth.level, up)
 
 
+def declared_joint(text: str, claim: Claim) -> tuple[Joint, str]:
+    """The joint covariance that the value of INCREMENTS declares, and why it is that.
+
+    Unknown where the white part is larger than a covariance of the track.
+    """
+    try:
+        level, position, rotation = (float(word) for word in text.split())
+    except ValueError:
+        level, position, rotation = 0.0, 0.0, 0.0
+    if level not in LEVELS or not (0 <= position < np.inf and 0 <= rotation < np.inf):
+        raise FormatError(f"{INCREMENTS} {text!r}: a level of 6, 4 or 3 and two sigmas are needed")
+    white = np.diag([position**2] * 3 + [rotation**2] * 3)
+    unit = np.sqrt(np.where(np.diag(white) > 0, np.diag(white), 1.0))
+    if np.linalg.eigvalsh((claim.covariance - white) / np.outer(unit, unit)).min() < SHRUNK:
+        return UNKNOWN, f"{INCREMENTS} declares more white noise than the covariances have"
+    return Joint("implied", int(level), white=white), "cross-covariances declared: " + (
+        f"independent increments of {int(level)} degrees of freedom, and white noise"
+    )
+
+
 def align_joint(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:
     """The same claim after a world alignment x -> scale R x + t. (3, 3).
 
     The estimator's own vertical turns with its world; a scale stretches positions.
     """
     x, y, z = (rotation @ np.array(joint.up)).tolist()
-    if joint.block is None:
-        return replace(joint, up=(x, y, z))
     stretch = np.array([scale] * 3 + [1.0] * 3)
-    return replace(joint, up=(x, y, z), block=joint.block * np.outer(stretch, stretch))
+    squared = np.outer(stretch, stretch)
+    if joint.block is None:
+        white = None if joint.white is None else joint.white * squared
+        return replace(joint, up=(x, y, z), white=white)
+    return replace(joint, up=(x, y, z), block=joint.block * squared)
 
 
 def given_joint(pairs: Ints, block: Floats) -> Joint:
@@ -317,7 +345,7 @@ def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floa
     return later[regular], earlier, steps.lag[regular]
 
 
-# The integrated part x, and the pose error (e, theta) = H x + (0, w)
+# The integrated part x, and the pose error (e, theta) = H x + w
 
 
 def integrated_covariance(level: int, arm: Floats | None, sigma: Floats, up: Floats) -> Floats:
@@ -346,28 +374,39 @@ def _heading(carry: Floats, up: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Parts:
-    """(e, theta) = H x + (0, w): H (n, 6, d), X = Cov(x) (n, d, d), Cov(w) (n, 3, 3) or None."""
+    """(e, theta) = H x + w: H (n, 6, d), X = Cov(x) (n, d, d), W = Cov(w) (n, 6, 6) or None."""
 
     H: Floats
     X: Floats
     W: Floats | None
 
 
-def parts(level: int, arm: Floats, sigma: Floats, up: Floats, *, oriented: bool = True) -> Parts:
+def parts(
+    level: int,
+    arm: Floats,
+    sigma: Floats,
+    up: Floats,
+    *,
+    oriented: bool = True,
+    white: Floats | None = None,
+) -> Parts:
     """The pose errors of scans by their integrated part, about p_t - arm.
 
-    `sigma` (n, 6, 6) is that of (e, theta), in world axes. Not `oriented`, the rotation rows of H
-    stay zero at levels 4 and 3 (the position alone does not need them).
+    `sigma` (n, 6, 6) is that of (e, theta), in world axes, `white` (6, 6) what of it is declared to
+    be independent between scans. Not `oriented`, the rotation rows of H stay zero at levels 4 and 3
+    (the position alone does not need them).
     """
+    sigma = sigma if white is None else sigma - white
+    own = None if white is None else np.broadcast_to(white, sigma.shape)
     X = integrated_covariance(level, arm, sigma, up)
     if level == 6:
-        return Parts(lever(arm), X, None)
+        return Parts(lever(arm), X, own)
     H = np.zeros((len(arm), 6, level))
     H[:, range(3), range(3)] = 1.0
     if level == 4:
         H[:, :3, 3] = np.cross(up, arm)
     if not oriented:
-        return Parts(H, X, None)
+        return Parts(H, X, own)
     carry = np.broadcast_to(np.eye(3, 6), (len(arm), 3, 6))
     carry = _heading(lever(-arm), up) if level == 4 else carry
     shared = sigma[:, 3:] @ np.swapaxes(carry, 1, 2)
@@ -375,7 +414,8 @@ def parts(level: int, arm: Floats, sigma: Floats, up: Floats, *, oriented: bool 
         H[:, 3:] = np.swapaxes(np.linalg.solve(X, np.swapaxes(shared, 1, 2)), 1, 2)
     except np.linalg.LinAlgError:  # X is singular
         H[:, 3:] = shared @ np.linalg.pinv(X, hermitian=True)
-    W = sigma[:, 3:, 3:] - H[:, 3:] @ np.swapaxes(shared, 1, 2)
+    W = np.zeros_like(sigma) if own is None else own.copy()
+    W[:, 3:, 3:] += sigma[:, 3:, 3:] - H[:, 3:] @ np.swapaxes(shared, 1, 2)
     return Parts(H, X, W)
 
 
@@ -412,8 +452,8 @@ def world_cross(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats
         raise PairingError("the cross-covariances of this track are not known")
     up = np.array(joint.up)
     arm = at_j.position - at_i.position
-    early = parts(joint.level, np.zeros_like(arm), at_i.in_world(), up)
-    late = parts(joint.level, arm, at_j.in_world(), up)
+    early = parts(joint.level, np.zeros_like(arm), at_i.in_world(), up, white=joint.white)
+    late = parts(joint.level, arm, at_j.in_world(), up, white=joint.white)
     return early.H @ early.X @ np.swapaxes(late.H, 1, 2)
 
 

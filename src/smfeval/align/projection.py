@@ -3,7 +3,7 @@
 A fit takes theta = sum_s A_s y_s from the stacked errors y_s = (e, theta)_s and leaves the residual
 r_t = y_t - G_t theta, with G_t the Jacobian of the gauge at p_t ([I, -p_t^] for the position under
 se3). Its claimed covariance is a diagonal block of M J M^T, M = I - G A, and not the reported
-marginal. With J implied (`align.joint`: y = H x + (0, w), x with independent increments) and
+marginal. With J implied (`align.joint`: y = H x + w, x with independent increments) and
 B_s = A_s H_s,
 
     Cov(x_t, theta) = sum_{s<=t} X_s B_s^T + X_t (sum_{s>t} B_s)^T
@@ -198,17 +198,17 @@ def projected_covariance(
     elif joint.level is None:
         raise PairingError("the cross-covariances of this track are not known")
     else:
-        residual = _projected_implied(fit, joint.level, np.array(joint.up), claim, space)
+        residual = _projected_implied(fit, joint, joint.level, claim, space)
     if reference is not None:
         add_independent(residual, fit, claim.with_covariance(reference), space=space)
     return residual
 
 
 def _projected_implied(
-    fit: FitWeights, level: int, up: Floats, claim: Claim, space: Space
+    fit: FitWeights, joint: Joint, level: int, claim: Claim, space: Space
 ) -> Floats:
     """Two sweeps: one for sum_s B_s^T, one for all but G Cov(theta) G^T, which it finds itself."""
-    position, rows, sees = claim.position, ROWS[space], fit.sees
+    position, rows, sees, up = claim.position, ROWS[space], fit.sees, np.array(joint.up)
     freedoms = fit.jacobian(position[:1]).shape[2]
     ahead = np.zeros((level, freedoms))  # sum of B_s^T over the fitted scans to come
     for part in _chunks(fit.fitted):
@@ -225,7 +225,8 @@ def _projected_implied(
     oriented = space != "position" or sees == 6
     for part, inside in _parts_of(fit, len(position)):
         sigma = claim[part].in_world()
-        split = parts(level, position[part] - fit.origin, sigma, up, oriented=oriented)
+        arm = position[part] - fit.origin
+        split = parts(level, arm, sigma, up, oriented=oriented, white=joint.white)
         if inside.start == inside.stop:
             shared = split.H @ (split.X @ ahead + past)  # Cov(y_t, theta)
         else:
@@ -237,11 +238,11 @@ def _projected_implied(
             fitted += _sum_of_products(B, integrated)
             ahead, past = every_ahead[-1], every_past[-1]
             shared = split.H @ integrated
-            if split.W is not None and sees == 6:
-                turned = np.swapaxes(A[:, :, 3:], 1, 2)
-                own = split.W @ turned
-                shared[:, 3:] += own
-                fitted += _sum_of_products(turned, own)
+            if split.W is not None:
+                weights = np.swapaxes(A[:, :, :sees], 1, 2)
+                own = split.W[:, :, :sees] @ weights
+                shared += own
+                fitted += _sum_of_products(weights, own[:, :sees])
         crossed = shared[:, rows] @ np.swapaxes(fit.jacobian(position[part])[:, rows], 1, 2)
         residual[part] = sigma[:, rows, rows] - crossed - np.swapaxes(crossed, 1, 2)
     return _with_fit(residual, fit, position, fitted, rows)

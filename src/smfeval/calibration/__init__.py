@@ -4,6 +4,9 @@
 
     correction   what is done to covariances, what it was learnt on, where it may be applied
     models       how each kind of correction is learnt from residuals
+    law          a covariance for poses that have none, from distance, turning and time
+    learn_law    how its variances are learnt from relative motion
+    prove_law    tracks that are not learnt from, under the law and a constant covariance
     held_out     tracks that are not learnt from, lost tracks; models compared on them
     result       all of that, regions that hold on new tracks, and the sentence what to publish
 """
@@ -30,9 +33,12 @@ from smfeval.calibration.held_out import (
     leave_out,
     lost_parts,
     predicted_k,
+    same_recording,
     time_blocks,
 )
+from smfeval.calibration.law import LAW, GrowthLaw
 from smfeval.calibration.models import MODELS, ROTATION, pooled_scale, robust_scale, sample_of
+from smfeval.calibration.prove_law import calibrate_law
 from smfeval.calibration.result import (
     TESTS,
     TIME,
@@ -46,9 +52,9 @@ from smfeval.errors import ConventionError, OptionError, SeriesError
 from smfeval.evaluation import Options, evaluate
 from smfeval.maths.arrays import Floats
 from smfeval.schema import unknown_word
-from smfeval.track import AnyTrack, GaussianTrack
+from smfeval.track import AnyTrack, GaussianTrack, Track
 
-__all__ = ["Calibration", "Correction", "ScanColumns", "calibrate"]
+__all__ = ["Calibration", "Correction", "GrowthLaw", "ScanColumns", "calibrate"]
 
 FEWEST_TRACKS = 2  # to learn from; one says nothing about another
 FEWEST_SCANS_OF_A_TRACK = 20  # scored; fewer say nothing of a track
@@ -80,7 +86,8 @@ def calibrate(
         How to pair, align and score, for all tracks alike.
     model
         One of `scale`, `blocks`, `axes`, `floor`, `growth`, `telemetry`; None: `scale`, unless
-        another is shown to have a better log score on training tracks that are left out.
+        another is shown to have a better log score on training tracks that are left out. `law`: a
+        covariance from the motion alone, whatever is reported; the only one where nothing is.
     telemetry, columns
         What the estimator tells beside each track (training tracks first), and which columns a
         factor may follow.
@@ -89,15 +96,23 @@ def calibrate(
     regions
         Also find regions that hold on this share of new tracks.
     """
-    _refuse_mixed([estimate for estimate, _ in (*train, *on)])
     if not train:
         raise OptionError("there is no track to learn from")
+    estimates = [estimate for estimate, _ in (*train, *on)]
+    if model == LAW or (model is None and all(type(each) is Track for each in estimates)):
+        if regions is not None or telemetry:
+            raise OptionError("a growth law has no telemetry to follow, and no regions")
+        names = _track_names([estimate.provenance.name for estimate in estimates])
+        named = [(name, *pair) for name, pair in zip(names, [*train, *on], strict=True)]
+        split = named[: len(train)], named[len(train) :]
+        return calibrate_law(*split, options=options or Options(), force_one=force_one)
+    _refuse_mixed(estimates)
     if len(train) < FEWEST_TRACKS and not force_one:
         raise OptionError(ONE_TRACK.format(besides=""), keyword="force_one")
     if regions is not None:
         check_tracks(regions, len(train) + len(on))
     if model is not None and model not in (*MODELS, ROTATION):
-        raise unknown_word("model", model, (*MODELS, ROTATION))
+        raise unknown_word("model", model, (*MODELS, ROTATION, LAW))
 
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
     parts = [Part(track) for track in tracks[: len(train)]]
@@ -122,7 +137,9 @@ def calibrate(
         correction=correction,
         k=pooled_scale(samples),
         robust_k=robust_scale(samples),
-        predicted=predicted_k(usable) if how != TIME else None,
+        predicted=None
+        if how == TIME
+        else predicted_k([s.k for s in samples], [part.recording for part in usable]),
         lost=tuple(lost.items()),
         held_out=tuple(rows),
         how=how,
@@ -165,7 +182,9 @@ def _score_all(
     found: list[CalibrationTrack] = []
     for name, (estimate, reference), table in zip(names, pairs, beside, strict=True):
         if not isinstance(estimate, GaussianTrack):
-            raise SeriesError(f"{name} has no covariances; a correction needs some to correct")
+            raise SeriesError(
+                f"{name} has no covariances; a correction needs some to correct, the model law none"
+            )
         evaluation = evaluate(estimate, reference, options=lean)
         scans = len(evaluation.position.residuals)
         if scans < FEWEST_SCANS_OF_A_TRACK:
@@ -175,7 +194,7 @@ def _score_all(
             raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
         sample = sample_of(evaluation, table, columns)
         track = CalibrationTrack(name, evaluation, sample, table, recording=name)
-        first = next((each for each in found if track.is_of_recording(each)), track)
+        first = next((each for each in found if same_recording(track.pair, each.pair)), track)
         found.append(replace(track, recording=first.recording))
     return found
 

@@ -99,6 +99,21 @@ class LearntOn:
     left_out: tuple[str, ...]  # lost tracks
     version: str | None = None  # of smfeval, set where it is written
 
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+        }
+
+
+def learnt_from(data: Any) -> LearntOn:
+    """What `LearntOn.to_dict` gave."""
+    learnt = dict(data)
+    for field in ("scored_under", "tracks", "left_out"):
+        learnt[field] = tuple(map(str, learnt[field]))
+    return LearntOn(**learnt)
+
 
 @dataclass(frozen=True)
 class Correction:
@@ -220,10 +235,7 @@ class Correction:
             "growth_m2_per_m": self.growth_m2_per_m,
             "telemetry": [asdict(term) for term in self.telemetry],
             "parameters": self.parameters(),
-            "learnt_on": {
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in vars(self.learnt).items()
-            },
+            "learnt_on": self.learnt.to_dict(),
         }
 
     def save(self, path: str) -> None:
@@ -263,15 +275,12 @@ def correction_from(data: Any, name: str) -> Correction:
     try:
         if data["schema"] != SCHEMA:
             raise FormatError(f"{name}: schema {data['schema']!r}; {SCHEMA} is needed")
-        learnt = dict(data["learnt_on"])
-        for field in ("scored_under", "tracks", "left_out"):
-            learnt[field] = tuple(map(str, learnt[field]))
         x, y, z = map(_positive, data["factors"])
         return Correction(
             model=str(data["model"]),
             factors=(x, y, z),
             rotation=_positive(data["rotation"]),
-            learnt=LearntOn(**learnt),
+            learnt=learnt_from(data["learnt_on"]),
             floor_m2=_positive(data["floor_m2"], or_zero=True),
             growth_m2_per_m=_positive(data["growth_m2_per_m"], or_zero=True),
             telemetry=tuple(_term(term) for term in data["telemetry"]),

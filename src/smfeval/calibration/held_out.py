@@ -36,6 +36,7 @@ from smfeval.score.rotation import log_rotation
 from smfeval.score.spaces import RotationSpace
 from smfeval.score.tangent import pose_residuals
 from smfeval.summarise.number import Number, finite_or_none
+from smfeval.track import AnyTrack
 
 LOST_FACTOR = 100.0  # a track whose k is this many times that of the median track is lost
 FEWEST_TO_COMPARE = 3  # tracks: with fewer none stands out from the rest
@@ -60,17 +61,22 @@ class CalibrationTrack:
     telemetry: ScanColumns | None
     recording: str
 
-    def is_of_recording(self, other: "CalibrationTrack") -> bool:
-        """Whether both have the same reference, at about the same time."""
-        one, two = self.evaluation, other.evaluation
-        if one.reference is not two.reference and not (
-            np.array_equal(one.reference.stamp, two.reference.stamp)
-            and np.array_equal(one.reference.position, two.reference.position)
-        ):
-            return False
-        starts, ends = zip(*(each.estimate.stamp[[0, -1]] for each in (one, two)), strict=True)
-        shortest = min(end - start for start, end in zip(starts, ends, strict=True))
-        return bool(min(ends) - max(starts) > SAME_TIME * shortest)
+    @property
+    def pair(self) -> tuple[AnyTrack, AnyTrack]:
+        """Estimate and reference."""
+        return self.evaluation.estimate, self.evaluation.reference
+
+
+def same_recording(one: tuple[AnyTrack, AnyTrack], two: tuple[AnyTrack, AnyTrack]) -> bool:
+    """Whether two pairs of estimate and reference have one reference, at about the same time."""
+    truth, other = one[1], two[1]
+    if truth is not other and not (
+        np.array_equal(truth.stamp, other.stamp) and np.array_equal(truth.position, other.position)
+    ):
+        return False
+    starts, ends = zip(*(estimate.stamp[[0, -1]] for estimate, _ in (one, two)), strict=True)
+    shortest = min(end - start for start, end in zip(starts, ends, strict=True))
+    return bool(min(ends) - max(starts) > SAME_TIME * shortest)
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ class HeldOut:
     lost: str | None  # why it counts as lost
     rotation: tuple[Fit, Fit] | None = None
     recording: str = ""  # which runs of it are left out together
+    absolute: tuple[Fit, Fit] | None = None  # of a growth law: positions after the alignment
 
 
 def by_recording(values: Sequence[float], recordings: Sequence[str]) -> list[float]:
@@ -279,10 +286,9 @@ def lost_parts(parts: Sequence[Part]) -> dict[str, str]:
     return found
 
 
-def predicted_k(parts: Sequence[Part]) -> tuple[float, float] | None:
+def predicted_k(k: Sequence[float], recordings: Sequence[str]) -> tuple[float, float] | None:
     """Interval in which k of a new track is if log k scatters normally over tracks."""
-    every = np.log([part.sample.k for part in parts]).tolist()
-    logs = np.array(by_recording(every, [part.recording for part in parts]))
+    logs = np.array(by_recording(np.log(k).tolist(), recordings))
     count = len(logs)
     if count < FEWEST_TO_COMPARE:
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from smfeval import words
 from smfeval.calibration.correction import Correction
 from smfeval.calibration.held_out import LEAST_GAIN_NAT, Fit, HeldOut, ModelGain, by_recording
+from smfeval.calibration.law import GrowthLaw
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail_quantile
@@ -88,7 +89,8 @@ class Calibration(Result):
     Attributes
     ----------
     correction
-        Learnt on all training tracks that are not lost.
+        Learnt on all training tracks that are not lost; of poses without covariances a growth law,
+        and what is held out is then relative motion, before under a constant covariance.
     k, robust_k
         Mean over tracks of mean NEES / d; median over tracks of median NEES / median chi-squared.
     predicted
@@ -101,7 +103,7 @@ class Calibration(Result):
         What other models gain over `scale` on training tracks that are left out in turn.
     """
 
-    correction: Correction
+    correction: Correction | GrowthLaw
     k: float
     robust_k: float
     predicted: tuple[float, float] | None
@@ -168,6 +170,8 @@ class Calibration(Result):
     @property
     def sentence(self) -> str:
         """What to publish, and what that does on tracks that were not learnt from."""
+        if isinstance(self.correction, GrowthLaw):
+            return self._law_sentence(self.correction)
         before, after, caution = self.mean("before"), self.mean("after"), ""
         proof = (
             f"held out, the log score goes from {words.number(before.log_score)} to "
@@ -192,6 +196,19 @@ class Calibration(Result):
             said = f"{words.number(k)} times the reported covariance"
             said += f" (sigma times {words.number(k**0.5)})"
         return f"publish {said}{caution}: {proof}"
+
+    def _law_sentence(self, law: GrowthLaw) -> str:
+        """What was learnt of poses without covariances, and how it does on other tracks."""
+        gain, coverage = self.gain.value, self.mean("after").coverage
+        better = f"{words.number(abs(gain))} nat {'better' if gain > 0 else 'worse'}"
+        proof = (
+            f"held out, 90 % regions of relative motion hold {words.share(coverage)}, "
+            f"log score {better} than of a constant covariance"
+        )
+        caution = ", on this track" if self.how == TIME else ""
+        if not self.is_recommended:
+            caution += ", which is not shown to be better than a constant one"
+        return f"errors grow by {law.sentence}{caution}; {proof}"
 
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data (schema `smfeval.calibrate/1`)."""
@@ -226,7 +243,7 @@ def gains_of(rows: Sequence[HeldOut]) -> list[float]:
 
 
 def _row(each: HeldOut) -> dict[str, Any]:
-    rotation = each.rotation
+    rotation, absolute = each.rotation, each.absolute
     return {
         "track": each.name,
         "scans": each.scans,
@@ -234,5 +251,7 @@ def _row(each: HeldOut) -> dict[str, Any]:
         "after": each.after.to_dict(),
         "rotation_before": None if rotation is None else rotation[0].to_dict(),
         "rotation_after": None if rotation is None else rotation[1].to_dict(),
+        "absolute_before": None if absolute is None else absolute[0].to_dict(),
+        "absolute_after": None if absolute is None else absolute[1].to_dict(),
         "lost": each.lost,
     }

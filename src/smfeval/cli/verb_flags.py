@@ -27,6 +27,7 @@ from smfeval.options import INTEGRITY, PAIRING, REFERENCE, SCORING, Options
 from smfeval.schema import CONVENTION_NAMES, ORDERS, TIME, options_at
 
 MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
+LAW_MODEL = "law"  # `calibration.law`
 ROTATION_MODEL = "blocks"  # beside whichever of them
 # `compare.sweep`
 SWEEP_LABELS = (
@@ -46,7 +47,11 @@ def _score_options(*groups: str) -> tuple[Flag, ...]:
 
 POSE = "FILE|x,y,z,qx,qy,qz,qw"
 EXTRINSIC = flag("--extrinsic", POSE, "pose of the reference's body in the estimate's")
-CALIBRATION = flag("--calibration", "FILE", "correct covariances, by smfeval calibrate --save")
+CALIBRATION = flag(
+    "--calibration --belief",
+    "FILE",
+    "correct covariances, or give poses one, by smfeval calibrate --save",
+)
 TELEMETRY = flag("--telemetry", "TABLE", "columns that such a correction follows")
 DECLARED: Rows = ("", *option_flags(options_at(ReadOptions, "declare")))
 DRAWN = ("page", "figures")
@@ -204,8 +209,8 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--on", "TEST", "estimates to prove it on", nargs="+", default=[]),
         choice(
             "--model",
-            [*MODEL_NAMES, ROTATION_MODEL],
-            "default: scale, unless another is shown to be better",
+            [*MODEL_NAMES, ROTATION_MODEL, LAW_MODEL],
+            "default: scale, unless another is shown to be better; law where none is reported",
         ),
         flag(
             "--telemetry",

@@ -14,10 +14,12 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.align.joint import (
+    INCREMENTS,
     UNKNOWN,
     Claim,
     Joint,
     align_joint,
+    declared_joint,
     given_joint,
     growth,
     is_first_order,
@@ -147,7 +149,11 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
         return given_joint(cross.pairs, cross.block), reason
     if choice == "given":
         return UNKNOWN, "no cross-covariances are given"
-    found = growth(Claim(estimate.position, estimate.rotation, estimate.covariance))
+    claim = Claim(estimate.position, estimate.rotation, estimate.covariance)
+    declared = dict(estimate.about.extra).get(INCREMENTS)
+    if declared is not None:
+        return declared_joint(declared, claim)
+    found = growth(claim)
     return joint_of(found), found.reason
 
 

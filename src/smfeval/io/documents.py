@@ -14,6 +14,8 @@ import numpy as np
 
 from smfeval import __version__, words
 from smfeval.calibration.correction import Correction, ScanColumns, correction_from
+from smfeval.calibration.law import SCHEMA as LAW_SCHEMA
+from smfeval.calibration.law import GrowthLaw, law_from
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.source import read_json_or_yaml, read_small, read_table_text
@@ -95,13 +97,13 @@ def check_correction_name(path: Path) -> None:
         raise OptionError(f"{path}: a correction is written to {', '.join(ENDINGS)}")
 
 
-def with_version(correction: Correction) -> Correction:
+def with_version(correction: Correction | GrowthLaw) -> Correction | GrowthLaw:
     """The correction, marked with the version of smfeval that made it."""
     known = correction.learnt.version or __version__
     return replace(correction, learnt=replace(correction.learnt, version=known))
 
 
-def write_correction(correction: Correction, path: str | Path) -> None:
+def write_correction(correction: Correction | GrowthLaw, path: str | Path) -> None:
     """Write a correction in the format that the ending names."""
     path = Path(path)
     check_correction_name(path)
@@ -115,9 +117,12 @@ def write_correction(correction: Correction, path: str | Path) -> None:
             stream.write((json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
 
 
-def read_correction(path: str | Path) -> Correction:
-    """The correction in a JSON or YAML file."""
-    return correction_from(read_json_or_yaml(Path(path)), str(path))
+def read_correction(path: str | Path) -> Correction | GrowthLaw:
+    """The correction, or the growth law, in a JSON or YAML file."""
+    data = read_json_or_yaml(Path(path))
+    if isinstance(data, dict) and data.get("schema") == LAW_SCHEMA:
+        return law_from(data, str(path))
+    return correction_from(data, str(path))
 
 
 def read_telemetry_columns(path: str | Path) -> ScanColumns:

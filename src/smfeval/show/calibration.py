@@ -4,9 +4,15 @@ from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.calibration.correction import UNEARNED_SLOPE, Correction
 from smfeval.calibration.held_out import HeldOut
+from smfeval.calibration.law import UNITS, GrowthLaw
 from smfeval.show.report import Report, ReportSection, Row, Table, labelled
 
 ARROW = "->"
+GROWS = {
+    6: "errors grow as in dead reckoning (level 6)",
+    4: "errors grow as in inertial odometry (level 4)",
+    3: "errors grow as a random walk of the position (level 3)",
+}
 
 
 def report(calibration: Calibration, *, verbose: bool = False) -> Report:
@@ -17,10 +23,14 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         doubts = [f"{doubts[0]}; {words.count(len(doubts) - 1)} more (-v)"]
     doubts += ["correct that first: a factor would hide it"] if doubts else []
 
-    tracks = calibration.correction.learnt.tracks
+    tracks, law = calibration.correction.learnt.tracks, calibration.correction
     learnt = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
-    learnt += f": k {words.number(calibration.k)} (mean NEES / d)"
-    learnt += f", {words.number(calibration.robust_k)} by medians"
+    if isinstance(law, GrowthLaw):
+        learnt += f": {GROWS[law.level]}; covariance times {words.number(law.factor)} by coverage "
+        learnt += "on tracks left out"
+    else:
+        learnt += f": k {words.number(calibration.k)} (mean NEES / d)"
+        learnt += f", {words.number(calibration.robust_k)} by medians"
     if calibration.predicted is not None:
         low, high = map(words.number, calibration.predicted)
         learnt += f"; k of a new track: {low} to {high}"
@@ -35,11 +45,14 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         *labelled("doubt", doubts),
         Row("learnt on", learnt),
         Row("held out", f"{calibration.how}: {proof}"),
+        *labelled("absolute", _absolute_texts(counted)),
         Row("worst", _outcome_text(calibration.worst)),
         *labelled("lost", _lost_texts(calibration)),
         *labelled("models", _model_texts(calibration, verbose=verbose)),
         *([] if regions is None else [Row("regions", regions.sentence)]),
-        *labelled("publish", _parameter_texts(calibration)),
+        *labelled(
+            "law" if isinstance(law, GrowthLaw) else "publish", _published_texts(calibration)
+        ),
         *labelled("note", calibration.notes),
     ]
     return Report(
@@ -50,9 +63,44 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     )
 
 
+def _absolute_texts(counted: tuple[HeldOut, ...]) -> list[str]:
+    """Positions after the alignment under a constant covariance and a growth law."""
+    pairs = [each.absolute for each in counted if each.absolute is not None]
+    if not pairs:
+        return []
+    before, after = (
+        sum(getattr(pair[at], name) for pair in pairs) / len(pairs)
+        for at, name in ((0, "log_score"), (1, "log_score"))
+    )
+    holds = sum(pair[1].coverage for pair in pairs) / len(pairs)
+    return [
+        f"positions after alignment: log score {words.number(before)} {ARROW} "
+        f"{words.number(after)} nat, 90 % regions hold {words.share(holds)}"
+    ]
+
+
+def _published_texts(calibration: Calibration) -> list[str]:
+    """What to do with it: parameters of known systems, or the variances of a law."""
+    law = calibration.correction
+    if not isinstance(law, GrowthLaw):
+        return _parameter_texts(calibration)
+    lines = []
+    for what, rates, unit in (("position", law.position, "m"), ("rotation", law.rotation, "rad")):
+        said = [
+            f"{words.number(rate**0.5)} per root {per}"
+            for rate, per in zip(rates, UNITS, strict=True)
+            if rate
+        ]
+        lines += [f"sigma of the {what}, {unit}: {', '.join(said)}"] if said else []
+    return [*lines, "smfeval convert run.tum run.square --belief FILE (--save FILE.json)"]
+
+
 def _table(calibration: Calibration) -> Table:
     """Every held-out track before and after the correction."""
     head = ("track", "scans", "k", "k after", "log", "log after", "coverage", "coverage after")
+    if isinstance(calibration.correction, GrowthLaw):
+        named = ("constant k", "law k", "constant log", "law log", "constant 90 %", "law 90 %")
+        head = (*head[:2], *named)
     body = [
         (
             each.name + (" (lost)" if each.lost else ""),
@@ -108,7 +156,10 @@ def _model_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
 
 def _parameter_texts(calibration: Calibration) -> list[str]:
     """The correction as parameters of known systems."""
-    found = calibration.correction.parameters() if calibration.is_recommended else {}
+    correction = calibration.correction
+    if isinstance(correction, GrowthLaw) or not calibration.is_recommended:
+        return []
+    found = correction.parameters()
     if "position_covariance_scale" not in found:
         return []
     position, yaw = (
@@ -117,7 +168,7 @@ def _parameter_texts(calibration: Calibration) -> list[str]:
     lines = [
         f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}",
     ]
-    return lines + noise_line(calibration.correction)
+    return lines + noise_line(correction)
 
 
 def noise_line(correction: Correction) -> list[str]:

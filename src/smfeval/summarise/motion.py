@@ -154,10 +154,11 @@ class SeenMotion:
         if not self._is_claimed(space):
             return None
         known = self.joint.kind == "given"
-        shared, other = known or self.noise is not None, self.joint
+        white = self.joint.white is not None
+        shared, other = known or white or self.noise is not None, self.joint
         if self.beside is not None:
             other = self.beside[0]
-            shared = known or other.kind == "given"
+            shared = known or white or other.kind == "given" or other.white is not None
         if ends is None:
             given = other if other.kind == "given" else self.joint
             ends = window_ends(given, horizon, len(self.claim))
@@ -234,6 +235,9 @@ class SeenMotion:
 
         early, late = integrated(start, end)
         covariance = late - early
+        if self.joint.white is not None:  # of both ends, as in `motion_covariance`
+            white = np.broadcast_to(self.joint.white, (len(first), 6, 6))
+            covariance += 2 * integrated_covariance(level, start.position - end.position, white, up)
         if self.noise is not None:
             noise = self.claim.with_covariance(self.noise)
             early, late = integrated(noise[first], noise[second])
@@ -322,9 +326,14 @@ def motion_covariance(joint: Joint, claim: Claim, first: Ints, second: Ints) -> 
     if joint.kind == "given":
         known = relative_covariance(joint, claim, first, second)[:, :3, :3]
         return rotate_symmetric(so3.matrix(end.rotation), known)
-    level = joint.level or DEAD_RECKONING
-    early, late = covariances_at_end(level, start, end, np.array(joint.up))
-    return late - early
+    level, up = joint.level or DEAD_RECKONING, np.array(joint.up)
+    early, late = covariances_at_end(level, start, end, up)
+    if joint.white is None:
+        return late - early
+    # X_j + W_j - (X_i + W_i) + 2 W_i = X_j - X_i + W_j + W_i, all of scan i carried to p_j
+    white = np.broadcast_to(joint.white, (len(first), 6, 6))
+    own = integrated_covariance(level, start.position - end.position, white, up)[:, :3, :3]
+    return late - early + 2 * own
 
 
 def covariance_in_body(joint: Joint, claim: Claim, first: Ints, second: Ints) -> Floats:
