@@ -1,4 +1,4 @@
-"""`--save FILE.ext`: what the ending of a name makes a verb write, and the older flags for it."""
+"""`--save FILE.ext`: what the ending of a name makes a verb write. Older flags are not listed."""
 
 import argparse
 from collections.abc import Callable, Mapping
@@ -71,8 +71,7 @@ def save_flags(*kinds: str) -> Rows:
         if (name := KINDS[kind].flag) is not None:
             endings = [".svg"] if kind == "badge" else KINDS[kind].endings
             parse = output_parser(dict.fromkeys(endings, kind))
-            same = f"same as --save FILE{KINDS[kind].endings[0]}"
-            rows.append(flag(name, f"FILE{endings[0]}", same, type=parse, **shared))
+            rows.append(flag(name, "FILE", argparse.SUPPRESS, type=parse, **shared))
     if "figures" in kinds:
         rows.append(switch("--plot", "show the figures in windows"))
     return ("results", *rows)
