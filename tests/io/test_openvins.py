@@ -112,8 +112,8 @@ def row_of_blocks(stamp, first, second):
 
 
 def test_without_names_the_smaller_block_is_the_rotations(tmp_path):
-    named = read(written(tmp_path / "a.txt", RECORDED, recorded_row(1.0)))
-    blocks = ROTATION_COVARIANCE, POSITION_COVARIANCE
+    blocks = ROTATION_COVARIANCE, 16 * POSITION_COVARIANCE  # 1.7 mrad and 9 cm
+    named = read(written(tmp_path / "a.txt", RECORDED, row_of_blocks(1.0, *blocks)))
     for order, (first, second) in (
         ("rotation-first", blocks),
         ("translation-first", blocks[::-1]),
@@ -123,6 +123,19 @@ def test_without_names_the_smaller_block_is_the_rotations(tmp_path):
         np.testing.assert_allclose(found.covariance, named.covariance, rtol=1e-12, atol=1e-20)
         assert any(f"read {order}" in note for note in found.provenance.notes)
         assert found.about.gauge == ("gravity_yaw" if order == "rotation-first" else None)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.01, 0.087), (0.03, 0.05), (0.005, 0.02)])
+def test_centimetres_and_degrees_are_asked_about(first, second, tmp_path):
+    """1 cm and 5 deg, position first, would be 0.6 deg and 9 cm, rotation first."""
+    blocks = first**2 * np.eye(3), second**2 * np.eye(3)
+    with pytest.raises(FormatError, match="order=rotation-first' or '"):
+        read(written(tmp_path / "a.txt", row_of_blocks(1.0, *blocks)))
+
+
+def test_a_sigma_that_no_rotation_has_is_the_positions(tmp_path):
+    path = written(tmp_path / "a.txt", row_of_blocks(1.0, 0.25 * np.eye(3), 0.01 * np.eye(3)))
+    np.testing.assert_allclose(read(path).position_covariance[0], 0.25 * np.eye(3), rtol=1e-12)
 
 
 def test_blocks_of_one_size_are_asked_about(tmp_path):

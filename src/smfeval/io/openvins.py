@@ -54,7 +54,8 @@ ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, po
 POSE_LAYOUT = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
 BELIEF_LAYOUT = Layout({20: "stamp, pose and two 3x3 upper triangles"}, tail="drop")
 UPPER_TRIANGLE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-CLEARLY = 1.5  # times as large: below, the sizes of two blocks do not tell them apart
+CLEARLY = 20.0  # times as large: below, 1 cm and 5 deg, or 0.5 deg and 10 cm, may be meant
+NO_ROTATION_RAD = 0.35  # (20 deg): a larger sigma is no rotation's
 STATE_HEADER = b"q p v"
 STATE_COLUMNS = 17  # stamp, quaternion, position, velocity, two biases; calibration may follow
 STATE_WORDS = "stamp, quaternion, position, velocity, biases and perhaps calibration"
@@ -92,7 +93,8 @@ def read(path: Path, options: ReadOptions) -> Track:
 def _order_by_size(path: Path, covariance: Floats) -> tuple[Order, str]:
     """Which of two blocks without names comes first, and a note: a rotation's sigma (rad) is less.
 
-    Of real estimators the position's (m) is 1.6 to 23 times as large.
+    Of real estimators the position's (m) is 1.6 to 23 times as large, but one that is good to a
+    centimetre and five degrees has the opposite: sizes decide where these leave one reading alone.
     """
     variance = np.trace(covariance.reshape(-1, 2, 3, 2, 3), axis1=2, axis2=4)[:, [0, 1], [0, 1]]
     first, second = np.sqrt(np.nanmedian(np.abs(variance), axis=0) / 3)
@@ -100,7 +102,8 @@ def _order_by_size(path: Path, covariance: Floats) -> tuple[Order, str]:
     sizes = (
         f"sigmas are {words.number(first)} in the first block, {words.number(second)} in the second"
     )
-    if not max(first, second) >= CLEARLY * min(first, second):
+    smaller, larger = sorted((first, second))
+    if not (larger >= CLEARLY * smaller or smaller < NO_ROTATION_RAD < larger):
         raise FormatError(
             f"{path}: two 3x3 blocks without names, of which either may be the rotation's "
             f"({sizes}); say which comes first, as in OpenVINS or not: "
