@@ -259,7 +259,6 @@ class TestULogToVerdict:
     COMMANDS = 2
 
     def test_check_names_the_truth_of_a_simulated_flight(self, path):
-        pytest.importorskip("pyulog")
         truth = np.column_stack([np.linspace(0, 90, 600), np.zeros((600, 2))])
         write_flight(Path("flight.ulg"), truth, np.random.default_rng(2))
         (examined,) = path("smfeval check flight.ulg", commands=self.COMMANDS - 1)
@@ -275,7 +274,6 @@ class TestULogToVerdict:
          ("sample_log_small.ulg", "REF")],
     )  # fmt: skip
     def test_real_logs_say_what_to_type(self, path, shared_data, log, reference):
-        pytest.importorskip("pyulog")
         source = shared_data / "px4" / log
         (examined,) = path(f"smfeval check {source}", commands=self.COMMANDS - 1)
         (score,) = next_commands(examined)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io import declared_gauge, read
 from smfeval.track import GaussianTrack
 from support.logs import ulog
-
-pytest.importorskip("pyulog", reason="extra px4 is not installed")
 
 SIMULATED = "sample_logging_tagged_and_default_params.ulg"
 FLOWN = "sample_log_small.ulg"
@@ -342,14 +339,6 @@ def test_cut_and_damaged_logs_are_refused_with_the_byte_or_read_with_a_note(tmp_
     assert middle - 400 < byte <= middle + 300
     (tmp_path / "head.ulg").write_bytes(whole[:12])
     assert main(["check", str(tmp_path / "head.ulg")]) == 2
-
-
-def test_without_pyulog_one_sentence_names_the_extra(tmp_path, monkeypatch, capsys):
-    path = log(tmp_path, states(3))
-    monkeypatch.setitem(sys.modules, "pyulog", None)
-    for verb in ("check", "nis"):
-        assert main([verb, str(path)]) == 2
-        assert 'pip install ".[px4]"' in capsys.readouterr().err
 
 
 def innovations(count):

@@ -1,7 +1,6 @@
 """u-blox UBX and NMEA GST: covariances in our axes, what is left out, ellipses; real streams."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from smfeval.io import declared_gauge, format_of, is_geodetic, read
 from smfeval.io.receivers import ellipse_ratios
 from smfeval.track import Track
 from support.logs import nav_cov, nav_pvt, sentence
-
-pytest.importorskip("pyubx2", reason="extra gnss is not installed")
 
 PLACE = (35.165393934, 136.881442407, 39.6452)
 ORIGIN = (35.165361090, 136.881408660, 41.3910)
@@ -102,15 +99,6 @@ def test_streams_without_a_belief_are_refused_in_words(name, content, word, tmp_
     said = capsys.readouterr()
     assert word in said.err
     assert (said.out, len(said.err.splitlines())) == ("", 1)
-
-
-@pytest.mark.parametrize(("package", "name"), [("pyubx2", "a.ubx"), ("pynmeagps", "a.nmea")])
-def test_without_the_packages_one_sentence_names_the_extra(
-    package, name, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setitem(sys.modules, package, None)
-    assert main(["check", str(stream(tmp_path / name, "$GNGST,1"))]) == 2
-    assert 'pip install ".[gnss]"' in capsys.readouterr().err
 
 
 def epoch(clock, gst, *, day="060524", quality=1, separation="40.0"):

@@ -17,7 +17,7 @@ A rotation vector is applied on the left, q <- Exp(theta) q, as in messages of R
 of a quaternion without cross terms are no covariance of a rotation: the position alone is read.
 A belief is about `timestamp_sample`, the delayed instant at which measurements are fused.
 
-Read by pyulog (extra `px4`). `LOG.ulg` is the filter that flew; `LOG.ulg:1` is another instance, as
+Read by pyulog. `LOG.ulg` is the filter that flew; `LOG.ulg:1` is another instance, as
 `LOG.ulg:/estimator_states/1` is; `LOG.ulg:truth` is the truth of a simulation.
 Innovations: `io.px4_innovations`.
 """
@@ -50,7 +50,7 @@ from smfeval.io.autopilot import (
     without_unaided,
 )
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import import_extra, open_input
+from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.track import About, Track
 
@@ -132,7 +132,8 @@ ENOUGH_READS = 1000  # without progress, beyond those that find the next message
 
 def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
     """Parse a log; None: all topics. pyulog prints on damage, which is kept off our output."""
-    pyulog = import_extra("pyulog", "px4", "ULog files")
+    import pyulog  # noqa: PLC0415  slow to import
+
     with open_input(path) as stream:
         data = stream.read()
     content = _WatchedBytes(data)

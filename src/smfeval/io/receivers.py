@@ -2,7 +2,7 @@
 
 A stream is what came over a wire: a message that is cut off or whose checksum is wrong is left out
 and counted, for the others stand by themselves. Other protocols in the stream are skipped. Read by
-pyubx2 and pynmeagps (extra `gnss`).
+pyubx2 and pynmeagps.
 
 **UBX.** NAV-COV has the covariance of the position in north, east, down (m^2), joined to the fix
 (NAV-PVT) of the same iTOW. Without it there are hAcc and vAcc of NAV-PVT: hAcc = sqrt(NN + EE) is
@@ -43,7 +43,7 @@ from smfeval.io.convention import POSITION_ONLY
 from smfeval.io.csv import NO_ALTITUDE
 from smfeval.io.geodetic import Fixes
 from smfeval.io.options import ReadOptions
-from smfeval.io.source import import_extra, open_input
+from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import PROTECTED
@@ -145,7 +145,8 @@ def read_ubx(path: Path, options: ReadOptions) -> Track:
 
 def _ubx_messages(path: Path) -> tuple[dict[str, Numbered], tuple[DroppedRows, ...]]:
     """The messages by kind, with their places in the stream, and what was damaged."""
-    pyubx2 = import_extra("pyubx2", "gnss", "UBX streams")
+    import pyubx2  # noqa: PLC0415  slow to import
+
     found, damaged = _messages(
         path,
         lambda stream, failed: pyubx2.UBXReader(
@@ -300,7 +301,8 @@ GST_REMARK = "GST: standard deviations (1 sigma) of latitude, longitude and alti
 
 def read_nmea(path: Path, options: ReadOptions) -> Track:
     """Read the fixes of an NMEA stream: a belief by its GST sentences, positions alone without."""
-    pynmeagps = import_extra("pynmeagps", "gnss", "NMEA streams")
+    import pynmeagps  # noqa: PLC0415  slow to import
+
     found, damaged = _messages(
         path,
         lambda stream, failed: pynmeagps.NMEAReader(stream, quitonerror=1, errorhandler=failed),
