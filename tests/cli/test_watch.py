@@ -488,3 +488,31 @@ def test_long_tails_of_the_right_size_raise_no_alarm(tails, here, capsys):
     assert main([*command, "--tails", tails]) == (tails == "gaussian")
     if tails == "long":
         assert "is overconfident if errors are Gaussian" in capsys.readouterr().out
+
+
+def test_an_alert_limit_raises_the_alarm_where_an_estimate_calls_itself_safe_and_is_not(
+    here, capsys
+):
+    words = ["watch", "bold.square", "--ref", "truth.tum", "--align", "none", "--once", "--json"]
+    assert main([*words, "--alert-limit", "10cm", "--state", "state.json"]) == 1
+    (found,) = events(capsys)
+    assert found["hazard"]
+    assert found["available"] == found["scans"] - 300  # from where it is bold on
+    assert "calls itself safe and is" in found["sentence"]
+    assert main([*words, "--alert-limit", "10cm", "--state", "state.json"]) == 1  # as it was
+    assert events(capsys) == [found]
+    assert main([*words, "--alert-limit", "20cm", "--state", "state.json"]) == 2
+    assert "state" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--alert-limit", "far"], "no alert limit; write 1m"),
+        (["--risk", "1e-3"], "--risk means nothing without --alert-limit"),
+        (["--alert-limit", "1m", "--risk", "2"], "a risk of 2 is none"),
+    ],
+)
+def test_an_alert_limit_that_cannot_be_meant_is_refused(more, sentence, here, capsys):
+    assert main(["watch", "bold.square", "--ref", "truth.tum", "--once", *more]) == 2
+    assert sentence in capsys.readouterr().err

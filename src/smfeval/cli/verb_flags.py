@@ -23,7 +23,7 @@ from smfeval.cli.flags import (
 from smfeval.cli.saves import FOLDER, save_flags
 from smfeval.io.formats import FORMATS
 from smfeval.io.options import ReadOptions
-from smfeval.options import INTEGRITY, PAIRING, REFERENCE, SCORING, Options
+from smfeval.options import ALERT_LIMITS, INTEGRITY, PAIRING, REFERENCE, SCORING, Options
 from smfeval.schema import CONVENTION_NAMES, ORDERS, TIME, options_at
 
 MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
@@ -292,6 +292,13 @@ FLAGS: dict[str, VerbFlags] = {
             "of errors; gaussian finds smaller mistakes, and takes outliers for them",
             default="long",
         ),
+        flag(
+            "--alert-limit",
+            "LIMIT[,...]",
+            "alarm, too, where it calls itself safe and is beyond this: 1m or 1m,0.5m vertical",
+            type=kind_type(ALERT_LIMITS),
+        ),
+        flag("--risk", "P", "of its protection levels (default 1e-4)", type=float),
         flag("--axes", "AXES", "axes to compare, such as xy (default: those with a covariance)"),
         flag(
             "--align --gauge",
@@ -308,7 +315,7 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--every", "TIME", "a line this often (default: 1s)", default="1s"),
         *save_flags("page"),
         *OUTPUT,
-        shown="ref nis false-alarms tails align convention "
+        shown="ref nis false-alarms tails alert-limit align convention "
         "state once idle every save json quiet verbose",
     ),
     "check": verb_flags(

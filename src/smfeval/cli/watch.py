@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.align.quantities import RISK, check_risk
 from smfeval.associate.origin import share_origin
 from smfeval.cli.nis import parse_gate
 from smfeval.cli.outputs import check_outputs, check_saves, draw
@@ -31,6 +32,7 @@ from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
 from smfeval.maths.arrays import Ints
 from smfeval.online.beliefs import BeliefWatch, start_from_dict
 from smfeval.online.eprocess import FALSE_ALARMS, EDetector, EProcess, sensor_share
+from smfeval.online.hazard import HazardLimits
 from smfeval.schema import POSITION_AXES, seconds
 from smfeval.show import watch
 from smfeval.track import GaussianTrack, Track
@@ -144,6 +146,8 @@ def _watcher(chosen: argparse.Namespace) -> "Watcher":
     count = len(chosen.tracks)
     false_alarms = FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms
     if chosen.nis is not None:
+        if chosen.alert_limit is not None:
+            raise OptionError("--alert-limit is about positions, not innovations (--nis)")
         if count or chosen.ref is not None:
             raise OptionError("--nis watches one table; name no track beside it")
         _refuse_missing(chosen, chosen.nis)
@@ -163,8 +167,21 @@ def _watcher(chosen: argparse.Namespace) -> "Watcher":
     one, other = (Waiting(_stream(chosen, name)) for name in (first, second))
     mode = "pair" if chosen.ref is None else "reference"
     gaussian = EProcess(false_alarms, "gaussian")
-    known = BeliefWatch(process, process, gaussian, axes=chosen.axes or POSITION_AXES)
+    alert = _hazard_limits(chosen, of_pair=mode == "pair")
+    axes = chosen.axes or POSITION_AXES
+    known = BeliefWatch(process, process, gaussian, axes=axes, alert=alert)
     return BeliefWatcher(one, other, known, mode, chosen.gauge, chosen.axes)
+
+
+def _hazard_limits(chosen: argparse.Namespace, *, of_pair: bool) -> HazardLimits | None:
+    """The alert limits, if any."""
+    if chosen.alert_limit is None:
+        if chosen.risk is not None:
+            raise OptionError("--risk means nothing without --alert-limit")
+        return None
+    risk = RISK if chosen.risk is None else chosen.risk
+    check_risk(risk)
+    return HazardLimits(chosen.alert_limit, risk, of_pair)
 
 
 def _stream(chosen: argparse.Namespace, source: str) -> BeliefStream:
@@ -306,7 +323,7 @@ class BeliefWatcher:
     @property
     def alarm(self) -> bool:
         """Whether the alarm was raised."""
-        return self.watch.process.alarm is not None
+        return self.watch.process.alarm is not None or self.watch.hazard
 
     def status(self) -> dict[str, Any]:
         """Numbers of an event."""
@@ -326,6 +343,9 @@ class BeliefWatcher:
             "evidence_whatever": watch.whatever.evidence,
             "evidence_gaussian": watch.gaussian.evidence,
             "limit": watch.process.limit,
+            "alert_limit": None if watch.alert is None else asdict(watch.alert.limits),
+            "available": None if watch.alert is None else watch.available,
+            "hazard": watch.hazard,
             "unmatched": watch.unmatched,
             "singular": watch.singular,
             "dropped": self.first.stream.dropped + self.second.stream.dropped,
@@ -342,6 +362,7 @@ class BeliefWatcher:
                 "gauge": self.gauge,
                 "axes": self.axes,
                 "convention": self.first.stream.convention,
+                "alert": None if self.watch.alert is None else asdict(self.watch.alert),
             },
             "streams": [self.first.state(), self.second.state()],
             "watch": watch | {"start": start},
@@ -354,7 +375,7 @@ class BeliefWatcher:
         saved_watch["start"] = None if start is None else start_from_dict(start)
         for name in ("process", "whatever", "gaussian"):
             saved_watch[name] = EProcess(**saved_watch[name])
-        old = BeliefWatch(**saved_watch)
+        old = BeliefWatch(**saved_watch | {"alert": self.watch.alert})
         same, other = (
             (each.process.false_alarms, each.process.tails) for each in (old, self.watch)
         )

@@ -22,9 +22,10 @@ import numpy as np
 
 from smfeval.errors import ConventionError, OptionError
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.online.eprocess import EProcess
+from smfeval.online.hazard import HazardLimits
 from smfeval.track import GaussianTrack, Track
 
 LARGEST_GAP_S = 0.5  # between neighbours of the second stream that are interpolated
@@ -77,7 +78,17 @@ class Differences:
     nees: Floats
     error_m: Floats
     sigma_m: Floats  # reported, per axis: of both together, and of the start
+    available: Bools  # calls itself safe under the alert limits; never without any
+    hazardous: Bools  # and is beyond one of them
     singular: int  # scans without a regular covariance, left out
+
+    def until_hazard(self) -> "Differences":
+        """The scans up to the first that is hazardous; all, where none is."""
+        if not self.hazardous.any():
+            return self
+        end = int(np.argmax(self.hazardous)) + 1
+        names = ("stamp", "nees", "error_m", "sigma_m", "available", "hazardous")
+        return replace(self, **{name: getattr(self, name)[:end] for name in names})
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,10 @@ class BeliefWatch:
         Scans compared; without a partner in time; without a regular covariance.
     last_stamp, last_nees, last_error_m, last_sigma_m
         Of the last scan that was compared.
+    alert
+        Alert limits that it is held to; None: none.
+    available, hazard
+        Scans in which it calls itself safe; whether it is hazardous in the last.
     """
 
     process: EProcess = field(default_factory=EProcess)
@@ -117,10 +132,15 @@ class BeliefWatch:
     last_nees: float | None = None
     last_error_m: float | None = None
     last_sigma_m: float | None = None
+    alert: HazardLimits | None = None
+    available: int = 0
+    hazard: bool = False
 
     def __post_init__(self) -> None:
         if not self.axes or set(self.axes) - set(AXES) or len(set(self.axes)) != len(self.axes):
             raise OptionError(f"axes {self.axes!r} are none; they are some of x, y and z")
+        if self.alert is not None:
+            self.alert.refuse_other_axes(self.axes)
 
     def advance(
         self, first: Track, second: Track, *, ended: bool = False
@@ -141,7 +161,8 @@ class BeliefWatch:
             watch = replace(watch, start=start)
         terms = isinstance(first, GaussianTrack) + isinstance(second, GaussianTrack)
         terms += 0 if start is None else start.terms
-        found = differences(first, matches, start, [AXES.index(axis) for axis in watch.axes])
+        axes = [AXES.index(axis) for axis in watch.axes]
+        found = differences(first, matches, start, axes, watch.alert).until_hazard()
         d = len(watch.axes)
         process = watch.process.advance(found.nees, d)
         counted = process.scans - watch.process.scans
@@ -152,6 +173,8 @@ class BeliefWatch:
             gaussian=watch.gaussian.advance(found.nees[:counted], d),
             matched=watch.matched + counted,
             singular=watch.singular + found.singular,
+            available=watch.available + int(found.available[:counted].sum()),
+            hazard=bool(found.hazardous[:counted].any()),
         )
         if counted:
             watch = replace(
@@ -242,35 +265,59 @@ def first_common(first: Track, second: Track, matches: StreamMatches) -> Start:
     return Start(first.position[row], matches.position[0], turn, covariance, terms)
 
 
-def differences(
-    first: Track, matches: StreamMatches, start: Start | None, axes: list[int]
-) -> Differences:
-    """Position of the first less that of the second, under the covariance that is granted."""
+def _apart(
+    first: Track, matches: StreamMatches, start: Start | None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """First less second in the first world, (n, 3), and three covariances of it, (n, 3, 3).
+
+    They are those of the first, of the second, and of the start.
+    """
     row = matches.row
-    position, covariance = matches.position, matches.covariance[:, :3, :3]
-    granted = first[row] if len(row) != len(first) else first
-    own = granted.position_covariance if isinstance(granted, GaussianTrack) else 0.0
+    position, other = matches.position, matches.covariance[:, :3, :3]
+    compared = first[row] if len(row) != len(first) else first
+    own, started = np.zeros_like(other), np.zeros_like(other)
+    if isinstance(compared, GaussianTrack):
+        own = compared.position_covariance
     if start is not None:
         turn = so3.matrix(start.turn)
         way = (position - start.second_position) @ turn.T
         position = start.first_position + way
-        covariance = turn @ covariance @ turn.T
+        other = turn @ other @ turn.T
         lever = np.concatenate(
             [np.broadcast_to(np.eye(3), (len(row), 3, 3)), -so3.hat(way)], axis=2
         )
-        covariance = covariance + lever @ start.covariance @ lever.swapaxes(1, 2)
-    error = (first.position[row] - position)[:, axes]
-    total = (own + covariance)[:, axes][:, :, axes]
+        started = lever @ start.covariance @ lever.swapaxes(1, 2)
+    return first.position[row] - position, own, other, started
+
+
+def differences(
+    first: Track,
+    matches: StreamMatches,
+    start: Start | None,
+    axes: list[int],
+    alert: HazardLimits | None = None,
+) -> Differences:
+    """Position of the first less that of the second, under the covariance that is granted."""
+    apart, own, other, started = _apart(first, matches, start)
+    error = apart[:, axes]
+    total = (own + other + started)[:, axes][:, :, axes]
     regular = ~normal.is_singular(total) & (np.einsum("nii->n", total) > 0)
+    available = hazardous = np.zeros(len(apart), dtype=np.bool_)
+    if alert is not None:
+        available = alert.available(own, other) if alert.of_pair else alert.available(own)
+        granted = started if alert.of_pair else started + other
+        hazardous = available & alert.beyond(apart, granted, matches.missed_m)
     error, total, missed = error[regular], total[regular], matches.missed_m[regular]
     distance = np.sqrt(normal.nees(error, total))
     if missed.any():
         inverse = np.einsum("nii->n", np.linalg.inv(total))
         distance = np.maximum(distance - missed * np.sqrt(inverse), 0)
     return Differences(
-        stamp=first.stamp[row][regular],
+        stamp=first.stamp[matches.row][regular],
         nees=distance**2,
         error_m=np.linalg.norm(error, axis=1),
         sigma_m=np.sqrt(np.einsum("nii->n", total) / len(axes)),
+        available=available[regular],
+        hazardous=hazardous[regular],
         singular=int(np.sum(~regular)),
     )

@@ -22,6 +22,7 @@ def report(kind: str, status: dict[str, Any]) -> Report:
         Row("watched", words.join(status["names"])),
         Row("until", _place(status)),
         Row("evidence", _evidence(status)),
+        *([Row("safe", _available(status))] if _available(status) else []),
         Row("left out", _left_out(status) or "nothing"),
     ]
     return Report((ReportSection(line(kind, status), rows=tuple(rows)),))
@@ -37,7 +38,7 @@ def line(kind: str, status: dict[str, Any]) -> str:
         parts = [f"no alarm at {_place(status)}"]
         if status.get("evidence_gaussian", 0) >= status["limit"]:
             parts.append(f"{_suspect(status)} is overconfident if errors are Gaussian")
-    parts += [_apart(status), _evidence(status), _left_out(status)]
+    parts += [_apart(status), _available(status), _evidence(status), _left_out(status)]
     if kind == "end":
         parts.append("no alarm does not show consistency")
     return "; ".join(filter(None, parts))
@@ -57,6 +58,13 @@ def _apart(status: dict[str, Any]) -> str:
     factor = sqrt(status["nees"] / status["dimension"])
     away, sigma = words.length(status["error_m"]), words.length(status["sigma_m"])
     return f"{away} apart, {words.number(factor)} times the reported sigma ({sigma} per axis)"
+
+
+def _available(status: dict[str, Any]) -> str:
+    """How often it calls itself safe under its alert limits, where there are any."""
+    if status.get("available") is None or not status["scans"]:
+        return ""
+    return f"calls itself safe in {words.share(status['available'] / status['scans'])} of scans"
 
 
 def _evidence(status: dict[str, Any]) -> str:
@@ -81,6 +89,11 @@ def _left_out(status: dict[str, Any]) -> str:
 def _conclusion(status: dict[str, Any]) -> str:
     if status["mode"] == "nis":
         return f"the innovations of {status['sensor']} are {status['fault']}"
+    if status["hazard"]:
+        beyond = f"{words.length(status['error_m'])} off, beyond its alert limit"
+        if status["mode"] == "pair":
+            beyond = f"beyond its alert limit: they are {words.length(status['error_m'])} apart"
+        return f"{_suspect(status)} calls itself safe and is {beyond}"
     sure = status["evidence_whatever"] >= status["limit"]
     condition = "whatever the correlations" if sure else UNCORRELATED
     return f"{_suspect(status)} is overconfident, {condition}"
