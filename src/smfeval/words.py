@@ -61,11 +61,19 @@ def byte_size(size: int) -> str:
     return f"{size / unit.size:.3g} {unit.name}"
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
 def visible(text: str) -> str:
     r"""The text with what cannot be shown, or would steer a terminal, as `\x1b` or `\udcff`."""
     return STEERING.sub(
         lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text
     )
+
+
+def csv_cell(value: object) -> object:
+    """A cell of CSV; text that a spreadsheet would take for a formula gets an apostrophe before."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def slope(value: float, low: float | None = None, high: float | None = None) -> str:

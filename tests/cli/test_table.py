@@ -3,6 +3,7 @@
 import json
 import subprocess
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import polars as pl
@@ -44,6 +45,17 @@ def test_csv_and_json_have_every_number(here, capsys):
     numbers = found["rows"][0]["numbers"]
     assert frame["k"][0] == numbers["k"]["value"]
     assert set(numbers) <= set(frame.columns)
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@"])
+def test_no_cell_of_a_csv_is_a_formula(first, here, capsys):
+    document = json.loads(Path("bold.json").read_text())
+    name = f"{first}HYPERLINK(1)"
+    Path("evil.json").write_text(json.dumps(document).replace('"bold"', json.dumps(name)))
+    printed = run(capsys, "table", "evil.json", "--format", "csv").out
+    assert f"'{name}" in printed
+    assert f",{name}" not in printed
+    assert f"\n{name}" not in printed
 
 
 def test_quiet_says_the_verdicts(here, capsys):

@@ -376,7 +376,7 @@ def _write_csv(frame: pl.DataFrame, path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
         stream.write(f"{','.join(header)}\n")
         for stamp, sensor, accepted, innovation, covariance in frame.iter_rows():
-            if any(sign in sensor for sign in ',"\n\r'):
+            if any(sign in sensor for sign in ',"\n\r') or sensor.startswith(words.FORMULA):
                 raise OptionError(f"sensor {sensor!r}: such a name cannot stand in CSV")
             cells = [seconds_text(stamp), sensor, str(accepted).lower()]
             cells += [*map(repr, innovation), *[""] * (d - len(innovation))]

@@ -369,6 +369,9 @@ def table_text(
 ) -> str:
     """The table as the ending of a file says: .csv has all columns, .tex and .md those shown."""
     if ending == ".csv":
-        return table_frame(table).write_csv()
+        import polars as pl  # noqa: PLC0415  slow to import
+
+        text = pl.col(pl.String).map_elements(words.csv_cell, return_dtype=pl.String)
+        return table_frame(table).with_columns(text).write_csv()
     shown = shown_table(table, names, verbose=verbose)
     return render_latex("table.tex", table=shown) if ending == ".tex" else markdown(shown)

@@ -2,11 +2,13 @@
 
 import csv
 import json
+from dataclasses import replace
 from io import StringIO
 
 import polars as pl
 
 from smfeval.show.study.csv import COLUMNS, text
+from support import study_results
 from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 
@@ -63,3 +65,11 @@ def test_polars_reads_numbers_as_numbers_and_flags_as_flags():
     assert frame["value"].dtype == pl.Float64
     assert frame["best"].dtype == frame["converged_only"].dtype == pl.Boolean
     assert frame["tracks"].dtype == pl.Int64
+
+
+def test_no_cell_is_a_formula():
+    odd = "=cmd|' /C calc'!A0"
+    made = replace(study(), sections=(replace(study_results.section(), group=odd),))
+    rows = list(csv.DictReader(StringIO(text(made))))
+    assert {row["group"] for row in rows if row["table"] == "estimators"} == {f"'{odd}"}
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "@"))]

@@ -11,6 +11,7 @@ from smfeval.show.study.layout import gauges
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS
+from smfeval.words import csv_cell
 
 COLUMNS = (
     "table",  # estimators, pairs, or sensitivity
@@ -64,7 +65,8 @@ def text(study: Study) -> str:
                 name = row["estimator"]
                 role = "" if table == "pairs" else roles.get(name, "")
                 gauge = used.get(name) if table == "estimators" else None
-                writer.writerow({"table": table, "role": role, "alignment": gauge, **row})
+                cells = {"table": table, "role": role, "alignment": gauge, **row}
+                writer.writerow({key: csv_cell(cell) for key, cell in cells.items()})
     return lines.getvalue()
 
 
