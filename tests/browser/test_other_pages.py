@@ -226,7 +226,8 @@ def test_the_marks_of_a_sweep_have_the_value_of_the_knob(opened):
     swept = sweep_of([*line(0.1, estimator=NASTY), *line(0.0, estimator="b")], name="turned")
     tab = opened(page.sweep_page(swept, command=""))
     first = [point for point in swept.points if point.estimator == NASTY]
-    assert tab.data("knob-0", 1, "text") == [dict(point.settings)["R"] for point in first]
-    assert tab.data("knob-0", 1, "y") == pytest.approx([p.nees_median.value for p in first])
-    assert tab.data("knob-0", 3, "y") == pytest.approx([p.mae.value for p in first])
+    values = [f"R {dict(point.settings)['R']}" for point in first]
+    assert tab.data("sweep", 1, "text") == values
+    assert tab.data("sweep", 1, "y") == pytest.approx([p.nees_median.value for p in first])
+    assert tab.data("sweep", 3, "y") == pytest.approx([p.mae.value for p in first])
     assert tab.complaints == []

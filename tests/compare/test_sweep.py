@@ -28,6 +28,7 @@ from smfeval.compare.sweep import (
 )
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from support.beliefs import covariances
 from support.clocks import remembered
@@ -343,3 +344,45 @@ def test_a_run_without_any_error_has_no_place_on_a_line(name):
     found = point_of(WHO, numbers, source="a.square", scored=9)
     assert isinstance(found, Failure)
     assert found.sentence == f"its {name} is 0, which has no place on a line"
+
+
+def knob(values, precision, log_nees, **others):
+    rows = zip(values, precision, log_nees, strict=True)
+    return [point(value, p, n, **others) for value, p, n in rows]
+
+
+def test_the_side_of_a_knob_that_sharpens_is_the_same_on_all_tracks_or_none():
+    precision, nees = (50.0, 40.0, 30.0), (4.0, 2.0, 0.5)
+    values = ("1e-3", "0.01", "1")
+    (falling,) = sweep_of(knob(values, precision, nees)).effects
+    assert falling.sharper == "smaller"
+    (rising,) = sweep_of(knob(values[::-1], precision, nees)).effects
+    assert rising.sharper == "larger"
+    both = knob(values, precision, nees) + knob(values[::-1], precision, nees, track="two")
+    (mixed,) = sweep_of(both).effects
+    assert mixed.sharper is None
+    (named,) = sweep_of(knob(("low", "mid", "high"), precision, nees)).effects
+    assert named.sharper is None
+
+
+def test_the_best_value_has_k_nearest_one_as_a_ratio():
+    """k is 10, 1/4 and 3 on one track, and tells the same with the others in between."""
+    consistent = np.log10(median_chi_squared(3))
+    nees = consistent + np.log10([10, 0.25, 3])
+    points = knob(("1", "2", "3"), (50.0, 40.0, 45.0), nees)
+    (effect,) = sweep_of(points).effects
+    assert (effect.best, effect.best_k) == ("3", pytest.approx(3))
+    document = sweep_of(points).to_dict()["effects"][0]
+    assert (document["best"], document["best_k"]) == ("3", pytest.approx(3))
+
+
+def test_lines_are_those_of_knobs_that_move_something_with_the_usual_value():
+    settings = [("0.1", "5"), ("1", "5"), ("10", "5"), ("1", "3"), ("1", "8")]
+    points = [
+        point(r, 40 - 6 * np.log10(float(r)), 1.0, voxel=v, iter=i)
+        for (r, v), i in ((pair, "3") for pair in settings)
+    ]
+    points.append(point("1", 40.0, 1.0, voxel="5", iter="9"))
+    found = sweep_of(points)
+    assert [(each.knob, each.usual) for each in found.lines] == [("R", "1")]
+    assert {each.knob for each in found.effects} == {"R", "voxel", "iter"}

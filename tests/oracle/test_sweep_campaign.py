@@ -3,6 +3,7 @@
 import pytest
 
 from smfeval.compare.sweep import sweep_of
+from smfeval.show.sweep import knob_sentences
 from smfeval.studies.sweep import points_of_files, read_sweep
 
 PLAN = """
@@ -60,6 +61,8 @@ EXPECTED = {
     ("pointlio", "Rx"): (0.279, 5, "worse"),
     ("pointlio", "voxel"): (0.126, 4, "undecided"),
 }
+# The value of Rx with k = median NEES / 2.366 nearest 1 in the README, and that k.
+BEST = {"fastlio2": ("100", 4.64 / 2.366), "pointlio": ("10", 3.14 / 2.366)}
 PRECISION = {"0.01": "53.02", "0.1": "46.53", "1": "40.44", "10": "34.70", "100": "29.13"}
 
 
@@ -88,6 +91,15 @@ def test_the_slopes_of_the_campaign_come_out(shared_data, tmp_path):
     """The nearest pose of the reference moves a slope by up to 0.001."""
     sweep = swept(shared_data, tmp_path, "nearest")
     check(sweep, 1.1e-3)
+    for effect in sweep.effects:
+        if effect.knob == "Rx":
+            value, k = BEST[effect.estimator]
+            assert (effect.sharper, effect.best) == ("smaller", value)
+            assert effect.best_k == pytest.approx(k, rel=0.02)
+    assert knob_sentences(sweep)[0].startswith(
+        "A smaller Rx makes both estimators more confident, not more accurate (the errors of "
+        "pointlio grow). Best tried (k nearest 1): Rx 100 for fastlio2"
+    )
     printed = {
         dict(point.settings)["Rx"]: f"{point.precision.value:.2f}"
         for point in sweep.points

@@ -23,7 +23,8 @@ from smfeval.compare.sweep import unearned_slope
 from smfeval.errors import OptionError
 from smfeval.show.render import json_text
 from smfeval.summarise.inflation import median_chi_squared
-from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, cache, case_study
+from smfeval_lab import kept_runs
+from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, case_study
 from smfeval_lab.casestudy.conclusions import sentences, sign_test
 from smfeval_lab.casestudy.plan import OWN_FILTER, FamilyNoise, Job, jobs_of
 from smfeval_lab.casestudy.run import closed_share, sensitivity_rows
@@ -48,7 +49,7 @@ class Counted:
 @pytest.fixture(scope="module", autouse=True)
 def quick_worlds():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "simulate", simulated)
+        patch.setattr(kept_runs, "simulate", simulated)
         yield
 
 
@@ -290,7 +291,7 @@ def test_the_sign_test_is_that_of_scipy(count):
 
 
 def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monkeypatch):
-    monkeypatch.setattr(cache, "simulate", lambda *given, **named: pytest.fail("simulated"))
+    monkeypatch.setattr(kept_runs, "simulate", lambda *given, **named: pytest.fail("simulated"))
     counted = Counted()
     again = case_study(folder, replace(SMALL, filters=SMALL.filters[:3]), run=counted)
     assert counted.jobs == []

@@ -11,12 +11,13 @@ import pytest
 from markupsafe import escape
 
 from lab_support.pretended_filters import EASY, SMALL, pretend, simulated
-from smfeval_lab.casestudy import cache, case_study
+from smfeval_lab import kept_runs
+from smfeval_lab.casestudy import case_study
 from smfeval_lab.cli import casestudy
 from support.commands import files_in, refused, run
 
 ONE_TRACK = replace(SMALL, adversarial=(), tried=(EASY,), knobs=SMALL.knobs[:1])
-FIGURES = {"forest", f"error_{EASY.name}", f"degeneracy_{EASY.name}", "sweep_point_variance"}
+FIGURES = {"forest", f"error_{EASY.name}", f"degeneracy_{EASY.name}", "sweep"}
 
 
 def schema(name, package="smfeval"):
@@ -33,7 +34,7 @@ def pretended(monkeypatch):
     """Filters that only pretend, on two short walks, in place of the quick plan."""
     monkeypatch.setattr(casestudy, "QUICK", SMALL)
     monkeypatch.setattr(casestudy, "case_study", partial(case_study, run=pretend))
-    monkeypatch.setattr(cache, "simulate", simulated)
+    monkeypatch.setattr(kept_runs, "simulate", simulated)
 
 
 @pytest.fixture

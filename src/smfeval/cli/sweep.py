@@ -41,7 +41,7 @@ def run(chosen: argparse.Namespace) -> int:
     show_result(
         chosen,
         sweep.to_dict,
-        lambda: show.verdicts(sweep),
+        lambda: "\n".join(show.knob_sentences(sweep)),
         lambda: show.text(sweep, verbose=chosen.verbose),
     )
     draw(chosen, "sweep", sweep)

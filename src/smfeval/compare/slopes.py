@@ -140,6 +140,7 @@ class Line:
     log_error: Floats  # log10 of metres
     scans: tuple[ScanSeries | None, ...] = ()
     values: tuple[str, ...] = ()  # of the knob
+    credit: Floats | None = None  # nat: of the points, where telemetry tells
 
     @property
     def log_nees_per_error(self) -> Floats:
@@ -172,10 +173,17 @@ def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
             np.log10([point.mae.value for point in group]),
             tuple(point.scans for point in group),
             tuple(dict(point.settings)[knob] for point in group),
+            _credit(group),
         )
         for group in groups.values()
         if len({dict(point.settings)[knob] for point in group}) > 1
     )
+
+
+def _credit(points: Sequence[Point]) -> Floats | None:
+    """Of every point, or None where one has none."""
+    found = [point.credit.value for point in points if point.credit is not None]
+    return np.array(found) if len(found) == len(points) else None
 
 
 def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Number:

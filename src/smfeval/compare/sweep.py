@@ -1,8 +1,9 @@
 """What a sweep found, as frozen parts and as strict JSON data."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from smfeval.compare.slopes import (
 )
 from smfeval.errors import SeriesError
 from smfeval.results import Result
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 
 EARNED_SLOPE = 0.0  # slope of log10 NEES per nat; of log10 |e| where errors stay as they are
@@ -40,6 +42,8 @@ def earned_error_slope(dimension: int = 3) -> float:
 Label = Literal[
     "unmoved", "better", "more accurate", "between", "not more accurate", "worse", "undecided"
 ]
+
+Sharper = Literal["smaller", "larger"]
 
 SAME = 5e-4  # 1/nat: slopes closer than this are shown alike
 
@@ -120,6 +124,9 @@ class KnobEffect:
     error_slope: Number | None
     divided_slope: Number | None
     label: Label
+    sharper: Sharper | None  # which values have the higher precision, on all tracks alike
+    best: str  # the value whose k is nearest 1, as a ratio: median over the runs
+    best_k: float
 
     @property
     def sentence(self) -> str:
@@ -146,6 +153,9 @@ class KnobEffect:
             "label": self.label,
             "sentence": self.sentence,
             "reach_nats": self.reach_nats,
+            "sharper": self.sharper,
+            "best": self.best,
+            "best_k": self.best_k,
             **_numbers(self, SLOPES),
             "holds_not_more_accurate": {
                 slope: dict(zip(("tracks", "of"), self.counts(slope, unearned), strict=True))
@@ -169,6 +179,16 @@ class SettingRow:
     k_pose: Number | None = None
 
 
+class SweepLine(NamedTuple):
+    """Runs of an estimator on a track that differ in one knob alone."""
+
+    estimator: str
+    knob: str
+    track: str
+    line: Line
+    usual: str  # the value while another knob is turned; of a knob alone the one in the middle
+
+
 @dataclass(frozen=True, repr=False)
 class Sweep(Result):
     """A finished sweep."""
@@ -181,6 +201,26 @@ class Sweep(Result):
     effects: tuple[KnobEffect, ...]
     rows: tuple[SettingRow, ...]
     notes: tuple[str, ...]
+
+    @property
+    def moving(self) -> tuple[KnobEffect, ...]:
+        """Effects of knobs that move the precision of their estimator on some track."""
+        return tuple(each for each in self.effects if each.label != "unmoved")
+
+    @property
+    def lines(self) -> tuple[SweepLine, ...]:
+        """The lines of knobs that move something, by estimator, knob and track."""
+        found = []
+        for effect in self.moving:
+            estimator, knob = effect.estimator, effect.knob
+            own = [point for point in self.points if point.estimator == estimator]
+            often = Counter(dict(point.settings).get(knob, "") for point in own).most_common()
+            alike = [value for value, count in often if count == often[0][1]]
+            usual = alike[len(alike) // 2]
+            for track in (each.track for each in effect.tracks):
+                along = lines_of((point for point in own if point.track == track), knob)
+                found += [SweepLine(estimator, knob, track, line, usual) for line in along]
+        return tuple(found)
 
     def __repr__(self) -> str:
         return "\n".join(f"{each.estimator}, {each.knob}: {each.sentence}" for each in self.effects)
@@ -265,6 +305,7 @@ SCANS_NOTE = (
     "and jointly over the settings, and from the scatter of the runs about the line"
 )
 TRACKS_NOTE = "a slope over tracks is their mean; its interval is Student's t over tracks"
+INTERVAL_NOTES = (SCANS_NOTE, TRACKS_NOTE)
 
 
 def sweep_of(
@@ -283,17 +324,13 @@ def sweep_of(
     order = list(dict.fromkeys(point.estimator for point in points))
     effects = []
     for estimator, knob in sorted(knobs, key=lambda pair: order.index(pair[0])):
-        lines: dict[str, list[Point]] = {}
+        runs: dict[str, list[Point]] = {}
         for point in points:
             if point.estimator == estimator:
-                lines.setdefault(point.track, []).append(point)
-        tracks = tuple(
-            _track_effect(track, along, dimension, level)
-            for track, runs in lines.items()
-            if (along := lines_of(runs, knob))
-        )
-        if tracks:
-            effects.append(_knob_effect(estimator, knob, tracks, dimension, level))
+                runs.setdefault(point.track, []).append(point)
+        lines = {track: along for track, own in runs.items() if (along := lines_of(own, knob))}
+        if lines:
+            effects.append(_knob_effect(estimator, knob, lines, dimension, level))
     if not effects:
         raise SeriesError(
             f"runs that were scored: {len(points)}; no two of them differ in one knob alone"
@@ -335,9 +372,11 @@ def _track_effect(track: str, lines: tuple[Line, ...], dimension: int, level: fl
 
 
 def _knob_effect(
-    estimator: str, knob: str, tracks: tuple[TrackEffect, ...], dimension: int, level: float
+    estimator: str, knob: str, lines: dict[str, tuple[Line, ...]], dimension: int, level: float
 ) -> KnobEffect:
     """Slopes over the tracks that have one; that of the only track."""
+    tracks = tuple(_track_effect(track, along, dimension, level) for track, along in lines.items())
+    every = [line for along in lines.values() for line in along]
 
     def overall(name: str) -> Number | None:
         found = [slope for track in tracks if (slope := getattr(track, name)) is not None]
@@ -347,7 +386,38 @@ def _knob_effect(
 
     nees, error, divided = map(overall, SLOPES)
     label = judge_slopes(nees, error, dimension)
-    return KnobEffect(estimator, knob, tracks, nees, error, divided, label)
+    slopes = (nees, error, divided)
+    return KnobEffect(
+        estimator, knob, tracks, *slopes, label, sharper_values(every), *_best(every, dimension)
+    )
+
+
+def sharper_values(lines: Sequence[Line]) -> Sharper | None:
+    """Which values give the higher precision; None where lines differ, or values are words."""
+    signs = set()
+    for line in lines:
+        try:
+            values = np.array([float(value) for value in line.values])
+        except ValueError:
+            return None
+        if line.reach_nats >= MOVES_NATS:
+            away = line.precision - line.precision.mean()
+            signs.add(bool((np.argsort(np.argsort(values)) @ away) > 0))
+    if len(signs) != 1:
+        return None
+    return "larger" if signs.pop() else "smaller"
+
+
+def _best(lines: Sequence[Line], dimension: int) -> tuple[str, float]:
+    """The value whose k is nearest 1, and that k."""
+    log_k: dict[str, list[float]] = {}
+    for line in lines:
+        off = line.log_nees - np.log10(median_chi_squared(dimension))
+        for value, found in zip(line.values, off.tolist(), strict=True):
+            log_k.setdefault(value, []).append(found)
+    medians = {value: float(np.median(found)) for value, found in log_k.items()}
+    best = min(medians, key=lambda value: abs(medians[value]))
+    return best, 10 ** medians[best]
 
 
 def _notes(points: Sequence[Point], effects: Sequence[KnobEffect]) -> tuple[str, ...]:

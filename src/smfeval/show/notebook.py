@@ -100,7 +100,7 @@ def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:
     if isinstance(result, Comparison):
         return "pairs", tuple(pairs.last_lines(result))
     if isinstance(result, Sweep):
-        return "sweep", (sweep.extent(result), sweep.verdicts(result))
+        return "sweep", (sweep.extent(result), *sweep.knob_sentences(result))
     if isinstance(result, Study):
         return "study", (study_title(result),)
     if isinstance(result, Calibration):

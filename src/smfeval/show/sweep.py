@@ -1,19 +1,25 @@
 """A sweep as text: what each knob does, and with `-v` every run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from textwrap import wrap
+
+import numpy as np
 
 from smfeval import words
-from smfeval.compare.slopes import Line, format_settings, lines_of
+from smfeval.compare.slopes import Line, Quantity, format_settings
 from smfeval.compare.sweep import (
+    INTERVAL_NOTES,
     SENTENCES,
     SLOPES,
     SPACE_NUMBERS,
     KnobEffect,
+    Label,
     Sweep,
     TrackEffect,
     earned_error_slope,
     unearned_slope,
 )
+from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 
@@ -27,19 +33,23 @@ HEADINGS = (
     "error divided out",
     "verdict",
 )
+WIDTH = 98  # columns of a sentence
+PREDICTIONS = ("errors shrink as reported", "errors stay")
 ROW_HEADINGS = ("estimator", "setting", "tracks", "precision", "median NEES", "MAE")
 
 
 def text(sweep: Sweep, *, verbose: bool = False) -> str:
-    """What each knob does; the last line has the verdicts."""
+    """What each knob does in words, then the slopes; `verbose` adds every setting and run."""
     parts = [
         extent(sweep),
+        *(f"  {line}" for each in knob_sentences(sweep) for line in wrap(each, WIDTH)),
+        "",
         *_table(effect_table(sweep)),
-        *predictions(sweep),
+        *(predictions(sweep) if verbose else predictions(sweep)[:2]),
+        *(f"  {line}" for line in interval_counts(sweep)),
         *(["", *_table(_setting_rows(sweep))] if verbose else []),
         *failure_lines(sweep),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
-        verdicts(sweep),
     ]
     return "\n".join(parts) + "\n"
 
@@ -53,14 +63,6 @@ def extent(sweep: Sweep) -> str:
         f"{sweep.name}: {words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}, "
         f"{words.count(len(sweep.points), 'run')}{failed}"
     )
-
-
-def verdicts(sweep: Sweep) -> str:
-    """'fastlio2: Rx not more accurate, voxel more accurate; pointlio: Rx worse'."""
-    by_estimator: dict[str, list[str]] = {}
-    for effect in sweep.effects:
-        by_estimator.setdefault(effect.estimator, []).append(f"{effect.knob} {effect.label}")
-    return "; ".join(f"{name}: {', '.join(labels)}" for name, labels in by_estimator.items())
 
 
 def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
@@ -104,7 +106,6 @@ def predictions(sweep: Sweep) -> list[str]:
         f"  error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
         "if covariances keep their shape",
         *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
-        *(f"  {line}" for line in interval_counts(sweep)),
     ]
 
 
@@ -151,10 +152,13 @@ def failure_lines(sweep: Sweep) -> list[str]:
 
 
 def _notes(sweep: Sweep, *, verbose: bool) -> list[str]:
-    """Of the sweep, and of all runs: each once, with how many runs it holds for."""
+    """Of the sweep, and of all runs: each once, with how many runs it holds for.
+
+    How intervals are made is told to who asks for more.
+    """
     runs = [note for point in sweep.points for note in dict.fromkeys(point.notes)]
     if not verbose:
-        return list(sweep.notes)
+        return [note for note in sweep.notes if note not in INTERVAL_NOTES]
     return [*sweep.notes, *(f"{note} ({runs.count(note)} runs)" for note in dict.fromkeys(runs))]
 
 
@@ -162,13 +166,81 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return [f"  {line}".rstrip() for line in words.table(rows)]
 
 
-def knob_lines(sweep: Sweep, knob: str) -> Iterator[tuple[str, str, Line]]:
-    """The lines of a knob: its estimator, a name with track and number if need be, and the line."""
-    several = len({point.track for point in sweep.points}) > 1
-    whose = dict.fromkeys((point.estimator, point.track) for point in sweep.points)
-    for estimator, track in whose:
-        mine = [p for p in sweep.points if (p.estimator, p.track) == (estimator, track)]
-        lines = lines_of(mine, knob)
-        for number, line in enumerate(lines, start=1):
-            name = f"{estimator}, {track}" if several else estimator
-            yield estimator, f"{name} ({number})" if len(lines) > 1 else name, line
+def unmoved_lines(sweep: Sweep) -> list[str]:
+    """'iter: the precision of fastlio2 moves by 0.02 nat at most', for each knob of that kind."""
+    still: dict[str, list[KnobEffect]] = {}
+    for effect in sweep.effects:
+        if effect.label == "unmoved":
+            still.setdefault(effect.knob, []).append(effect)
+    return [
+        f"{knob}: the precision of {_whose(sweep, effects)} moves by "
+        f"{words.fixed(max(each.reach_nats for each in effects), 2)} nat at most"
+        for knob, effects in still.items()
+    ]
+
+
+def predicted_ends(
+    lines: Sequence[Line], quantity: Quantity, slope: float
+) -> tuple[Floats, Floats]:
+    """Both ends of a line of this slope through the middle of all runs: precision and quantity."""
+    x = np.concatenate([line.precision for line in lines])
+    y = np.concatenate([getattr(line, quantity) for line in lines])
+    ends = np.array([x.min(), x.max()])
+    return ends, 10 ** (y.mean() + slope * (ends - x.mean()))
+
+
+def predicted_slopes(dimension: int) -> dict[Quantity, tuple[float, float]]:
+    """Of NEES and error per nat, in the order of PREDICTIONS."""
+    return {
+        "log_nees": (0.0, unearned_slope(dimension)),
+        "log_error": (earned_error_slope(dimension), 0.0),
+    }
+
+
+# What sharpening by a knob does, by label; where errors grow, that is said beside.
+DOINGS: dict[Label, str] = {
+    "better": "more confident, and more accurate by even more",
+    "more accurate": "more confident and as much more accurate",
+    "between": "more confident, and more accurate by less",
+    "not more accurate": "more confident, not more accurate",
+    "undecided": "more confident; whether more accurate is undecided",
+}
+
+
+def knob_sentences(sweep: Sweep) -> list[str]:
+    """'A smaller R makes both estimators more confident, not more accurate. Best tried: ...'."""
+    sentences = []
+    for knob in dict.fromkeys(effect.knob for effect in sweep.moving):
+        effects = [each for each in sweep.moving if each.knob == knob]
+        alike: dict[tuple[str, str], list[KnobEffect]] = {}
+        for effect in effects:
+            turned = f"Turning {knob}" if effect.sharper is None else f"A {effect.sharper} {knob}"
+            shared = "not more accurate" if effect.label == "worse" else effect.label
+            alike.setdefault((turned, DOINGS[shared]), []).append(effect)
+        parts = []
+        for (turned, doing), those in alike.items():
+            grow = [each.estimator for each in those if each.label == "worse"]
+            more = f" (the errors of {words.join(grow)} grow)" if grow else ""
+            parts.append(f"{turned} makes {_whose(sweep, those)} {doing}{more}.")
+        tight = [
+            each for each in effects if each.label in ("between", "not more accurate", "worse")
+        ]
+        sentences.append(" ".join([*parts, *_best_tried(knob, tight)]))
+    return [*sentences, *(f"{line}." for line in unmoved_lines(sweep))]
+
+
+def _best_tried(knob: str, effects: Sequence[KnobEffect]) -> list[str]:
+    """'Best tried (k nearest 1): R 100 for fastlio2 (k = 1.96) and 10 for pointlio (k = 1.32).'."""
+    k = {each.estimator: f"k = {words.number(each.best_k)}" for each in effects}
+    values = {each.best for each in effects}
+    best = [f"{each.best} for {each.estimator} ({k[each.estimator]})" for each in effects]
+    if len(values) == 1 and len(effects) > 1:
+        best = [f"{values.pop()} ({', '.join(' '.join(each) for each in k.items())})"]
+    return [f"Best tried (k nearest 1): {knob} {words.join(best)}."] if best else []
+
+
+def _whose(sweep: Sweep, effects: Sequence[KnobEffect]) -> str:
+    """'both estimators', or their names."""
+    every = {point.estimator for point in sweep.points}
+    names = [each.estimator for each in effects]
+    return "both estimators" if set(names) == every and len(names) == 2 else words.join(names)

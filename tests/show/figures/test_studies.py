@@ -2,12 +2,15 @@ import numpy as np
 import pytest
 
 from smfeval.compare.duels import Ranks
-from smfeval.compare.sweep import earned_error_slope, unearned_slope
+from smfeval.compare.slopes import Line
+from smfeval.compare.sweep import SweepLine, earned_error_slope, sweep_of, unearned_slope
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
 from smfeval.show.figures import draw
+from smfeval.show.figures.gallery import gallery_of_sweep
 from smfeval.show.figures.nees import MAX_POINTS, fit_log_line
-from support.evaluations import legend_texts, line_of
+from support.evaluations import legend_texts
+from support.sweep_points import line as swept
 
 STUDY = {
     "a_$x$": [("one", 10.0, 5.0, 30.0), ("two", 2.0, None, None)],
@@ -43,18 +46,47 @@ def test_a_forest_refuses_what_has_no_logarithm_and_no_tracks():
         draw("forest", {})
 
 
-def test_lines_of_one_estimator_share_colour_entry_and_prediction():
+def runs(estimator, precision, nees, error, *, knob="R", track="one", values=None, credit=None):
+    values = values or tuple(str(10**i) for i in range(len(precision)))
+    line = Line(np.array(precision), np.log10(nees), np.log10(error), (), values, credit)
+    return SweepLine(estimator, knob, track, line, values[len(values) // 2])
+
+
+def test_estimators_have_a_colour_and_predictions_knobs_a_marker():
     x = np.array([1.0, 2.0, 3.0])
-    runs = {"a, one": (x, x, x), "a, two": (x, 2 * x, x), "b": (x, 3 * x, x)}
-    whose = {"a, one": "a", "a, two": "a"}
-    for axes in draw("sweep", runs, knob="R", estimators=whose).axes:
-        assert legend_texts(axes) == [
-            *("median if consistent", "a", "errors shrink as reported", "errors stay", "b")
+    lines = [
+        runs("a", x, x, x),
+        runs("a", x, 2 * x, x, track="two"),
+        runs("a", x, x, x, knob="voxel"),
+        runs("b", x, 3 * x, x),
+    ]
+    for axes in draw("sweep", lines).axes:
+        names = [text for text in legend_texts(axes) if text != "median if consistent"]
+        assert names == ["a", "b", "R", "voxel", "errors shrink as reported", "errors stay"]
+        marks = [
+            line for line in axes.lines if line.get_marker() != "None" and len(line.get_xdata())
         ]
-        marks = [line for line in axes.lines if line.get_marker() != "None"]
-        first, second, other = (line.get_color() for line in marks)
-        assert first == second != other
-        assert sum(line.get_linestyle() == "--" for line in axes.lines) == 2
+        first, second, third, other = ((line.get_color(), line.get_marker()) for line in marks)
+        assert first == second
+        assert first[0] == third[0] != other[0]
+        assert first[1] == other[1] != third[1]
+        dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
+        assert sum(len(line.get_xdata()) > 0 for line in dashed) == 2
+
+
+def test_with_telemetry_the_precision_is_drawn_over_the_setting_beside_the_credit():
+    precision, credit = np.array([50.0, 40.0, 30.0]), np.array([49.0, 39.5, 28.0])
+    line = runs("a", precision, 1 + precision, precision, credit=credit, values=("1", "10", "100"))
+    first, above, below = draw("sweep", [line, runs("b", precision, precision, precision)]).axes
+    drawn = [each for each in first.lines if len(each.get_xdata())]
+    reported, given = drawn  # of the one whose credit is known
+    np.testing.assert_allclose(reported.get_xdata(), [0.1, 1, 10])
+    np.testing.assert_allclose(reported.get_ydata(), precision)
+    np.testing.assert_allclose(given.get_ydata(), credit)
+    assert "credit of the points" in legend_texts(first)
+    assert above.get_xlim() == below.get_xlim() != first.get_xlim()
+    words = runs("a", precision, precision, precision, credit=credit, values=("low", "mid", "high"))
+    assert len(draw("sweep", [words]).axes) == 2  # nothing to place on an axis
 
 
 def ranks(names, mean, cliques=()):
@@ -136,38 +168,39 @@ def test_the_slopes_in_space_are_those_of_the_paper():
 
 def test_a_sweep_shows_its_runs_and_the_two_predictions():
     precision, nees = np.array([40.0, 30.0, 35.0]), np.array([500.0, 5.0, 50.0])
-    above, below = draw("sweep", {"filter_1": (precision, nees, nees / 100)}).axes
+    above, below = draw("sweep", [runs("filter_1", precision, nees, nees / 100)]).axes
     expected = {above: (1, (0.0, unearned_slope())), below: (100, (earned_error_slope(), 0.0))}
     for axes, (unit, slopes) in expected.items():
-        runs = line_of(axes, "filter_1")
-        assert runs.get_xdata().tolist() == [30, 35, 40]
-        np.testing.assert_allclose(runs.get_ydata() * unit, [5, 50, 500])
-        for words, slope in zip(("errors shrink", "errors stay"), slopes, strict=True):
-            line = line_of(axes, words)
+        drawn = [line for line in axes.lines if len(line.get_xdata())]
+        marks = next(line for line in drawn if line.get_marker() != "None")
+        assert marks.get_xdata().tolist() == [30, 35, 40]
+        np.testing.assert_allclose(marks.get_ydata() * unit, [5, 50, 500])
+        for dashes, slope in zip(("--", ":"), slopes, strict=True):
+            line = next(line for line in drawn if line.get_linestyle() == dashes)
             rise = np.diff(np.log10(line.get_ydata())) / np.diff(line.get_xdata())
             assert rise[0] == pytest.approx(slope, abs=1e-12)
             assert np.log10(line.get_ydata()).mean() == pytest.approx(np.log10(50 / unit))
 
 
-def test_the_runs_of_a_sweep_have_the_value_of_the_knob_beside_them():
-    runs = {"f": (np.array([40.0, 30.0]), np.array([500.0, 5.0]), np.ones(2))}
-    above, below = draw("sweep", runs, knob="R", values={"f": ["x0.1", "$1"]}).axes
-    assert {text.get_text(): text.xy for text in above.texts} == {
-        "x0.1": (40.0, 500.0),
-        r"\$1": (30.0, 5.0),
-    }
+def test_the_ends_of_the_longest_line_have_the_values_of_the_knob_beside_them():
+    one = np.ones(3)
+    line = runs("f", [40.0, 35.0, 30.0], [500.0, 50.0, 5.0], one, values=("x0.1", "x1", "$1"))
+    short = runs("f", [36.0, 35.0, 34.0], [60.0, 50.0, 40.0], one, knob="voxel")
+    above, below = draw("sweep", [short, line]).axes
+    found = {text.get_text(): tuple(np.round(text.xy, 6)) for text in above.texts}
+    assert found == {"x0.1": (40.0, 500.0), r"\$1": (30.0, 5.0)}
     assert not below.texts
-    assert above.get_title(loc="left") == "at the marks: R"
 
 
-def test_sweeps_that_cannot_be_are_refused():
-    one = np.ones(2)
-    with pytest.raises(SeriesError, match="no run"):
-        draw("sweep", {})
-    with pytest.raises(SeriesError, match="3 and 2 numbers"):
-        draw("sweep", {"a": (np.ones(3), one, one)})
-    with pytest.raises(SeriesError, match=r"error nan \(number 2\) has no logarithm"):
-        draw("sweep", {"a": (one, one, np.array([1.0, np.nan]))})
+def test_knobs_that_move_nothing_are_not_drawn_and_that_is_said():
+    still = swept(0.1, estimator="b", reach=0.02)
+    gallery = gallery_of_sweep(sweep_of([*swept(0.1, estimator="a"), *still]))
+    assert list(gallery.figures) == ["sweep"]
+    assert gallery.notes == ("R: the precision of b moves by 0.02 nat at most: not drawn",)
+    assert max(np.ptp(axes.get_xlim()) for axes in gallery.figures["sweep"].axes) > 10
+    alone = gallery_of_sweep(sweep_of(still))
+    assert not alone.figures
+    assert "no setting moves the precision" in alone.refusals["sweep"]
 
 
 def test_the_fit_of_degeneracy_is_that_of_the_logarithms(rng):

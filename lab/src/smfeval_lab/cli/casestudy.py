@@ -9,6 +9,7 @@ from time import perf_counter
 
 from smfeval import words
 from smfeval.cli.outputs import check_outputs, command_line, write_page
+from smfeval.cli.progress import KEPT_RUNS
 from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.render import json_text
@@ -38,8 +39,13 @@ def run(chosen: argparse.Namespace) -> int:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
-    with _progress_shown(quiet=chosen.quiet) as progress:
-        study = case_study(chosen.output, plan, progress=progress)
+    with _progress_shown(quiet=chosen.quiet) as show:
+
+        def note_and_show(done: int, total: int, words: str) -> None:
+            KEPT_RUNS[:] = [done, total]
+            show(done, total, words)
+
+        study = case_study(chosen.output, plan, progress=note_and_show)
     written = {DOCUMENT: json_text(report.document(study)), REPORT: report.markdown(study)}
     for name, text in written.items():
         with writing(chosen.output / name) as stream:

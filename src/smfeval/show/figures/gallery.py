@@ -1,6 +1,5 @@
 """All figures of a result, and why some cannot be, or not whole; or one of them by its name."""
 
-import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.show.series import Evaluations, estimate_name, has_belief
-from smfeval.show.sweep import knob_lines
+from smfeval.show.sweep import unmoved_lines
 from smfeval.studies.result import Study
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.track import AnyTrack, Beliefs
@@ -165,26 +164,11 @@ def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
 
 
 def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
-    """A figure for each knob, named after it; every estimator and track has its own line.
-
-    Lines of one estimator share a colour.
-    """
-    jobs: list[FigureJob] = []
-    for knob in dict.fromkeys(effect.knob for effect in sweep.effects):
-        lines = {name: line for _, name, line in knob_lines(sweep, knob)}
-        options = {
-            "dimension": sweep.dimension,
-            "knob": knob,
-            "values": {name: line.values for name, line in lines.items()},
-            "estimators": {name: estimator for estimator, name, _ in knob_lines(sweep, knob)},
-        }
-        runs = {
-            name: (line.precision, 10**line.log_nees, 10**line.log_error)
-            for name, line in lines.items()
-        }
-        file_name = re.sub(r"[^\w.-]+", "_", knob).strip("_")
-        jobs.append((f"sweep_{file_name}", "sweep", (runs,), options))
-    return _draw_jobs(jobs, make)
+    """All estimators, tracks and knobs in one figure; notes name the knobs that move nothing."""
+    jobs: list[FigureJob] = [("sweep", "sweep", (sweep.lines,), {"dimension": sweep.dimension})]
+    notes = [f"{line}: not drawn" for line in unmoved_lines(sweep)]
+    names = [each.estimator for each in sweep.effects]
+    return replace(_draw_jobs(jobs, make), notes=(*notes, *missing_glyph_notes(names)))
 
 
 # Files carry no date, so that the same figure gives the same file.

@@ -38,7 +38,7 @@ from smfeval.show.figures.study import (
     spread,
 )
 from smfeval.show.figures.style import COLUMN_IN, LINE_IN, WIDE_IN, legend_below, paper_style
-from smfeval.show.figures.sweep import sweep
+from smfeval.show.figures.sweep import panel_count, sweep
 from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
 from smfeval.show.series import evaluation_list, origin_ns
 
@@ -134,7 +134,7 @@ FIGURES: dict[str, FigureKind] = {
             rows=len,
             shares=False,
         ),
-        FigureKind("sweep", "sweep", sweep, 1.7, rows=lambda runs: 2),
+        FigureKind("sweep", "sweep", sweep, 1.7, rows=panel_count, shares=False),
         FigureKind("degeneracy", "arrays", degeneracy, SQUARE_IN),
     )
 }

@@ -4,17 +4,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from smfeval import words
-from smfeval.compare.slopes import Point, format_settings
+from smfeval.compare.slopes import Line, Point, format_settings
 from smfeval.compare.sweep import Sweep
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.report import Cell, Cells, ReportSection, Table, number_cell
 from smfeval.show.sweep import (
+    PREDICTIONS,
     effect_table,
     extent,
     failure_lines,
-    knob_lines,
+    interval_counts,
+    knob_sentences,
+    predicted_ends,
+    predicted_slopes,
     predictions,
-    verdicts,
 )
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.words import printable
@@ -30,16 +33,15 @@ RUN_HEADINGS = ("estimator", "track", "setting", "precision", "median NEES", "MA
 
 def sweep_page(sweep: Sweep, *, command: str) -> str:
     """The page of a finished sweep."""
-    knobs = list(dict.fromkeys(effect.knob for effect in sweep.effects))
     return document(
         "report.html",
         title=sweep.name,
         command=command,
-        data={"knobs": [_knob(sweep, knob) for knob in knobs]},
+        data={"sweep": _drawn(sweep)} if sweep.lines else {},
         question="One knob turned: does sharper mean better, or only more confident?",
         heading=extent(sweep),
         verdict=_card(sweep),
-        sections=list(_sections(sweep, knobs)),
+        sections=list(_sections(sweep)),
     )
 
 
@@ -50,14 +52,17 @@ def _card(sweep: Sweep) -> Card:
     if not labels:
         return Card("cannot tell", "No knob has two values that could be scored.", warnings=failed)
     label = labels[0] if len(labels) == 1 else "mixed"
-    evidence = tuple(f"{e.estimator}, {e.knob}: {e.sentence}." for e in sweep.effects)
-    return Card(label, f"{verdicts(sweep)}.", evidence, warnings=failed, look=LOOKS.get(label, ""))
+    headline, *rest = knob_sentences(sweep)
+    effects = (f"{e.estimator}, {e.knob}: {e.sentence}." for e in sweep.effects)
+    look = LOOKS.get(label, "")
+    return Card(label, headline, (*rest, *effects), warnings=failed, look=look)
 
 
-def _sections(sweep: Sweep, knobs: list[str]) -> Iterator[ReportSection]:
-    plots = tuple((f"knob-{n}", f"{knob}: its value at each mark") for n, knob in enumerate(knobs))
-    yield ReportSection("NEES and error over precision", plots=plots)
-    notes = tuple(line.strip() for line in predictions(sweep))
+def _sections(sweep: Sweep) -> Iterator[ReportSection]:
+    if sweep.lines:
+        plots = (("sweep", "each mark a run; colours: estimators, symbols: settings"),)
+        yield ReportSection("NEES and error over precision", plots=plots)
+    notes = tuple(line.strip() for line in (*predictions(sweep), *interval_counts(sweep)))
     yield ReportSection(
         "What each knob does", table=Table.of_texts(effect_table(sweep)), notes=notes
     )
@@ -79,19 +84,35 @@ def _run(point: Point) -> Cells:
     )
 
 
-def _knob(sweep: Sweep, knob: str) -> dict[str, Any]:
-    """What the script draws of a knob."""
+def _drawn(sweep: Sweep) -> dict[str, Any]:
+    """What the script draws: every line, and both predictions of each estimator."""
+    estimators: dict[str, list[Line]] = {}
+    for each in sweep.lines:
+        estimators.setdefault(each.estimator, []).append(each.line)
+    names = {"log_nees": "nees", "log_error": "error"}
     return {
         "honest": median_chi_squared(sweep.dimension),
         "lines": [
             {
-                "estimator": printable(estimator),
-                "name": printable(name),
-                "precision": line.precision.tolist(),
-                "nees": (10**line.log_nees).tolist(),
-                "error": (10**line.log_error).tolist(),
-                "values": [printable(value) for value in line.values],
+                "estimator": printable(each.estimator),
+                "knob": printable(each.knob),
+                "name": printable(f"{each.estimator}, {each.track}, {each.knob}"),
+                "precision": each.line.precision.tolist(),
+                "nees": (10**each.line.log_nees).tolist(),
+                "error": (10**each.line.log_error).tolist(),
+                "values": [printable(value) for value in each.line.values],
             }
-            for estimator, name, line in knob_lines(sweep, knob)
+            for each in sweep.lines
+        ],
+        "predictions": [
+            {
+                "estimator": printable(estimator),
+                "name": name,
+                "of": names[quantity],
+                "ends": [part.tolist() for part in predicted_ends(own, quantity, slope)],
+            }
+            for estimator, own in estimators.items()
+            for quantity, slopes in predicted_slopes(sweep.dimension).items()
+            for name, slope in zip(PREDICTIONS, slopes, strict=True)
         ],
     }

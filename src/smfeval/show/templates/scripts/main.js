@@ -138,7 +138,7 @@ async function loadLibrary(packed) {
 async function drawPlots(told) {
   await loadLibrary(element("library"));
   if (told.spread && element("spread")) spread(element("spread"), element("metric"), told.spread);
-  for (const [n, knob] of (told.knobs ?? []).entries()) knobPlot(element(`knob-${n}`), knob);
+  if (told.sweep) sweepPlot(element("sweep"), told.sweep);
   if (told.tracks) await showTracks(told);
   else if (told.path) await showPath(told.path);
   fitPlotsToPaper();

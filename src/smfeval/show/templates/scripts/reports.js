@@ -1,28 +1,39 @@
-// Plots of the pages of `sweep` and `check`: a knob that is turned, a track by itself.
+// Plots of the pages of `sweep` and `check`: knobs that are turned, a track by itself.
 
-/** Median NEES and mean error over precision, with the knob's value at each mark. */
-function knobPlot(place, told) {
-  const estimators = [...new Set(told.lines.map((line) => line.estimator))];
-  // Lines of one estimator have one colour and one name; the first has the values at its marks.
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"];
+
+/** Median NEES and mean error over precision: all runs, the value at each mark, both predictions. */
+function sweepPlot(place, told) {
+  const namesOf = (key) => [...new Set(told.lines.map((line) => line[key]))];
+  const estimators = namesOf("estimator"), knobs = namesOf("knob");
+  // Lines of one estimator have one colour and one name.
   const marks = (line, at, values, more) => {
     const n = estimators.indexOf(line.estimator);
     const isFirst = told.lines.findIndex((each) => each.estimator === line.estimator) === at;
     return {
-      type: "scatter", mode: isFirst ? "lines+markers+text" : "lines+markers", x: line.precision, y: values,
-      name: legendName(line.estimator), legendgroup: String(n), showlegend: isFirst, text: line.values.map(label),
-      textposition: n % 2 ? "bottom center" : "top center", textfont: { size: 11, color: lineOf(n).color },
-      line: { ...lineOf(n), width: 1 }, marker: { size: 8, color: lineOf(n).color, opacity: 0.8 }, cliponaxis: false,
+      type: "scatter", mode: "lines+markers", x: line.precision, y: values,
+      name: legendName(line.estimator), legendgroup: String(n), showlegend: isFirst,
+      text: line.values.map((value) => label(`${line.knob} ${value}`)),
+      line: { color: lineOf(n).color, width: 1 }, cliponaxis: false,
+      marker: { size: 8, color: lineOf(n).color, opacity: 0.8, symbol: SYMBOLS[knobs.indexOf(line.knob) % SYMBOLS.length] },
       hovertemplate: `%{text}: %{y:.3g} at %{x:.3g} nat<extra>${legendName(line.name)}</extra>`, ...more,
     };
   };
+  const predicted = ({ estimator, name, of, ends }, at) => ({
+    type: "scatter", mode: "lines", x: ends[0], y: ends[1], hoverinfo: "skip", name,
+    legendgroup: name, showlegend: told.predictions.findIndex((each) => each.name === name) === at,
+    yaxis: of === "nees" ? "y" : "y2",
+    line: { color: lineOf(estimators.indexOf(estimator)).color, width: 1, dash: name === "errors stay" ? "dot" : "dash" },
+  });
   const ends = endsOf(told.lines.flatMap((line) => line.precision));
   const draw = () => Plotly.react(place, [
     {
       type: "scatter", mode: "lines", name: "NEES if consistent", x: ends, hoverinfo: "skip",
-      y: [told.honest, told.honest], line: { color: colour("quiet"), dash: "dash", width: 1 },
+      y: [told.honest, told.honest], line: { color: colour("quiet"), width: 1 },
     },
     ...told.lines.map((line, n) => marks(line, n, line.nees, {})),
     ...told.lines.map((line, n) => marks(line, n, line.error, { yaxis: "y2", showlegend: false })),
+    ...told.predictions.map(predicted),
   ], layoutOf({
     dragmode: touch ? false : "zoom", hovermode: "closest",
     xaxis: axis("precision, -log det S (nat)", { anchor: "y2" }),
