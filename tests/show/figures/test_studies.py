@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from smfeval.compare.across import expanded_tail, median_ends
 from smfeval.compare.duels import Ranks
 from smfeval.compare.slopes import Line
 from smfeval.compare.sweep import SweepLine, earned_error_slope, sweep_of, unearned_slope
@@ -99,14 +100,18 @@ def test_every_metric_has_a_panel_of_ranks():
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["by k", "by mae"]
 
 
-def test_a_spread_has_a_box_over_the_tracks_and_a_mark_for_each():
-    study = {"a": [(f"t{i}", 2.0**i, None, None) for i in range(5)], "b": [("t0", 3.0, None, None)]}
+def test_a_spread_has_a_mark_for_each_track_and_the_median_with_its_interval():
+    study = {"a": [(f"t{i}", 2.0**i, None, None) for i in range(7)], "b": [("t0", 3.0, None, None)]}
     (axes,) = draw("spread", study, title="k after SE(3) alignment").axes
     assert axes.figure.get_suptitle() == "k after SE(3) alignment"
-    box = axes.patches[0].get_path().vertices[:, 0]
-    assert (box.min(), box.max()) == (2.0, 8.0)
     marks = [line for line in axes.lines if line.get_marker() in ("o", "s")]
-    assert [line.get_xdata().tolist() for line in marks] == [[1, 2, 4, 8, 16], [3]]
+    assert [line.get_xdata().tolist() for line in marks] == [[2.0**i for i in range(7)], [3]]
+    assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|"] == [8, 3]
+    (interval,) = axes.collections[0].get_segments()
+    assert (interval[0, 0], interval[1, 0]) == median_ends(
+        2.0 ** np.arange(7), expanded_tail(7, 0.025)
+    )
+    assert len(axes.collections) == 1  # one track has no interval
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["a", "b"]
 
 

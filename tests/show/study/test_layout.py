@@ -7,6 +7,7 @@ import pytest
 from smfeval.compare.duels import Column, StudySection
 from smfeval.show.study.layout import SAME_NOTE, Digits, grids
 from smfeval.show.study.remarks import footnote_letter
+from smfeval.show.study.terminal import STYLE
 from smfeval.studies.result import Study
 from support.study_results import (
     BASE,
@@ -132,3 +133,10 @@ def test_pairs_come_last_and_have_no_baselines():
 @pytest.mark.parametrize(("index", "expected"), [(0, "a"), (25, "z"), (26, "aa"), (53, "bb")])
 def test_footnotes_never_run_out_of_letters(index, expected):
     assert footnote_letter(index) == expected
+
+
+def test_columns_that_stand_side_by_side_fit():
+    grid = grids(study())[0]
+    assert grid.blocks(STYLE, limit=10_000) == [[0, 1, 2]]
+    assert grid.blocks(STYLE, limit=len(ODD) + 50) == [[0, 1], [2]]
+    assert grid.blocks(STYLE, limit=10) == [[0], [1], [2]]

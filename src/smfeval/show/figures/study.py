@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from smfeval import words
+from smfeval.compare.across import median_number
 from smfeval.compare.duels import Ranks
 from smfeval.compare.monte_carlo import BAND, MonteCarlo
 from smfeval.errors import SeriesError
-from smfeval.show.figures.errors import draw_boxes
 from smfeval.show.figures.style import (
     BAND_GREY,
     GREY,
@@ -24,7 +24,9 @@ from smfeval.show.figures.style import (
 from smfeval.show.series import check_positive, time_series
 
 ForestRow = tuple[str, float, float | None, float | None]  # track, value, low, high
-ROW_SHARE = 0.6  # part of a track's row that its estimators share
+ROW_SHARE = 0.6  # part of a row that its marks share
+LEVEL = 0.95  # of the interval of a median
+GOLDEN = 0.618  # marks that follow each other lie apart
 
 
 def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k") -> None:
@@ -64,17 +66,21 @@ def forest_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> 
 def spread(
     axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k of each track"
 ) -> None:
-    """A box over the tracks for each estimator, and a mark for each track."""
-    values = {
-        number: check_positive([row[1] for row in rows], f"value of {name}")
-        for number, (name, rows) in enumerate(study.items())
-    }
-    draw_boxes(axes, values, [escape_name(name) for name in study])
-    for number, each in values.items():
-        axes.plot(
-            each, np.full(len(each), number), **marker_style(number), ls="none", ms=3.5, mfc="white"
-        )
+    """A mark for each track of an estimator, and their median with its interval."""
+    for number, (name, rows) in enumerate(study.items()):
+        values = check_positive([row[1] for row in rows], f"value of {name}")
+        median = median_number(values, "1", LEVEL)
+        aside = number + ROW_SHARE * ((np.arange(len(values)) * GOLDEN) % 1 - 0.5)
+        axes.plot(values, aside, **marker_style(number), ls="none", ms=3.5, mfc="white")
+        if median.low is not None:
+            axes.hlines(number, median.low, median.high, color="black", lw=0.8)
+        named = "median over tracks, 95 % CI" if number == 0 else None
+        axes.plot(median.value, number, "|", color="black", ms=14, mew=1.6, label=named)
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
+    axes.set_yticks(range(len(study)), [escape_name(name) for name in study])
+    axes.set_ylim(len(study) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
     finish(axes, label, "", log="x")
 
 

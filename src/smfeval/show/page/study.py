@@ -1,29 +1,32 @@
 """The page of `smfeval study`: who is best and who overconfident, the tables, and every run."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import StudySection
 from smfeval.show.page.document import Card, document, option_rows, sentence
 from smfeval.show.report import Cell, ReportSection, Row, plain_cell
-from smfeval.show.study.layout import HEADLINES, ColumnHead, grids
+from smfeval.show.study.layout import HEADLINES, ColumnHead, grids, headline_grid
 from smfeval.show.study.remarks import (
     BEST_MEANING,
-    LABELS,
     answers,
     meaning,
     study_remarks,
     study_title,
+    unscored_runs,
+    whole_section,
 )
+from smfeval.show.study.terminal import STYLE
 from smfeval.studies.result import NO_FILE, Study, TaskResult
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
 
 FAILED = "failed"
+WIDTH = 150  # characters of a table that a window of 1400 pixels has room for
 FIRST = ("k", "k_pair", "coverage_90", "nees_median")  # columns that are never out of sight
 
 
@@ -38,11 +41,11 @@ def study_page(study: Study, *, command: str) -> str:
         data={"spread": _values(study)},
         heading=study.plan.name,
         verdict=_verdict(study),
-        tally=_tally(study),
-        meaning=meaning(study).capitalize(),
+        meaning=sentence(meaning(study)),
         best=BEST_MEANING if any(grid.bold for grid in tables) else "",
-        headlines=[grid.brief(HEADLINES) for grid in tables],
-        grids=tables,
+        first=headline_grid(shown, intervals=HEADLINES),
+        unscored=unscored_runs(study),
+        grids=[(grid, grid.blocks(STYLE, limit=WIDTH)) for grid in tables],
         study_remarks=study_remarks(shown),
         runs=_runs(study),
         conventions=ReportSection(rows=tuple(_conventions(study)), notes=study.notes),
@@ -57,22 +60,6 @@ def _verdict(study: Study) -> Card:
     label = labels.pop() if len(labels) == 1 else "mixed verdicts"
     first, *others = *map(sentence, answers(study)), f"{study_title(study)}."
     return Card(label, first, tuple(others))
-
-
-def _tally(study: Study) -> dict[str, Any]:
-    """Verdicts by estimator."""
-    by_name = {
-        planned.name: Counter(_outcome(r) for r in study.results if r.estimator == planned.name)
-        for planned in study.plan.estimators
-    }
-    others = {each.verdict for each in study.results if each.verdict} - {*LABELS}
-    every = (*LABELS, *sorted(others), FAILED, NO_FILE)
-    used = [each for each in every if any(tally[each] for tally in by_name.values())]
-    rows = []
-    for name, tally in by_name.items():
-        counts = (tally.total() - tally[NO_FILE], *(tally[each] for each in used))
-        rows.append((Cell(name), *(Cell(words.count(count), count) for count in counts)))
-    return {"outcomes": [ColumnHead(each, "") for each in used], "rows": rows}
 
 
 def _outcome(result: TaskResult) -> str:
@@ -128,7 +115,8 @@ def _head(metric: str) -> ColumnHead:
 
 def _values(study: Study) -> dict[str, Any]:
     """What the script draws: per metric and estimator, the value on each track."""
-    metrics = []
+    metrics, section = [], whole_section(study)
+    cells = {column.metric: column.cells for column in (section.columns if section else ())}
     for metric in (each for each in _metrics(study) if each in NUMBERS):
         points = [
             (
@@ -144,6 +132,11 @@ def _values(study: Study) -> dict[str, Any]:
             "log": NUMBERS[metric].decades,
             "points": [each for each in points if each[2] is not None],
             "left": sum(each[2] is None for each in points),
+            "medians": {
+                printable(cell.estimator): [cell.median.value, cell.median.low, cell.median.high]
+                for cell in cells.get(metric, ())
+                if cell.median is not None and isfinite(cell.median.value)
+            },
             "honest": {"k": 1.0, "coverage_90": 0.9}.get(metric),
         }
         metrics.append(drawn)

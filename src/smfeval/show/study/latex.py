@@ -10,7 +10,6 @@ from smfeval.show.report import Row
 from smfeval.show.study.layout import (
     Grid,
     NumberStyle,
-    column_blocks,
     grids,
 )
 from smfeval.show.study.remarks import (
@@ -22,7 +21,6 @@ from smfeval.show.study.remarks import (
 from smfeval.studies.result import Study
 
 WIDTH = 80  # characters of \footnotesize in a line of `article`
-APART = 3  # characters that the space between two columns takes
 
 PRINTED = NumberStyle(power=lambda exponent: f" x 10{exponent}" if exponent else "", infinity="8")
 
@@ -40,16 +38,9 @@ def text(study: Study) -> str:
 
 def _table(grid: Grid) -> dict[str, Any]:
     """A grid with its columns in blocks that a page is wide enough for."""
-    name = max((len(str(row)) + len(row.marks) for row in grid.rows), default=0)
-    widths = []  # characters that each column takes, about: values, and intervals with marks
-    for at, head in enumerate(grid.columns):
-        cells = [row.cells[at] for row in grid.rows]
-        values = max((len(cell.value_in(PRINTED)) for cell in cells), default=0)
-        ends = max((len(cell.interval_in(PRINTED)) + len(cell.marks) for cell in cells), default=0)
-        widths.append(APART + max(len(str(head)), values + 1 + ends))
     return {
         "grid": grid,
-        "blocks": column_blocks(name, widths, limit=WIDTH),
+        "blocks": grid.blocks(PRINTED, limit=WIDTH),
         "footnotes": grid.marked,
         "remarks": [Row(grid.title, ""), *grid.remarks] if grid.remarks else [],
     }

@@ -189,6 +189,19 @@ class Grid:
         """Whether verdicts are counted."""
         return any(row.verdicts for row in self.rows)
 
+    def blocks(self, style: NumberStyle, *, limit: int, apart: int = 3) -> list[list[int]]:
+        """Places of the columns that stand side by side in so many characters."""
+        names = max((len(str(row)) + len(row.marks) for row in self.rows), default=0)
+        widths = []
+        for at, head in enumerate(self.columns):
+            cells = [row.cells[at] for row in self.rows]
+            values = max((len(cell.value_in(style)) for cell in cells), default=0)
+            ends = max(
+                (len(cell.interval_in(style)) + len(cell.marks) for cell in cells), default=0
+            )
+            widths.append(apart + max(len(str(head)), values + 1 + ends))
+        return column_blocks(names, widths, limit=limit)
+
     def brief(self, titles: tuple[str, ...]) -> "Grid":
         """The same table with only these columns, and without ranks, tests and power."""
         kept = [at for at, head in enumerate(self.columns) if head.title in titles]

@@ -1,4 +1,4 @@
-// Every run of a study: one point for each track, one row for each estimator.
+// Every run of a study: one point for each track, one row for each estimator; their medians.
 
 /** Whether the values are positive and too far apart for a linear axis. */
 function spansDecades({ points }) {
@@ -20,9 +20,18 @@ function spread(place, select, told) {
         marker: { size: 9, opacity: 0.75, color: lineOf(n).color },
       };
     });
+    const medians = Object.entries(metric.medians).map(([name, [value, low, high]]) => ({
+      type: "scatter", mode: "markers", showlegend: false, x: [value], y: [told.names.indexOf(name)],
+      hovertemplate: "median %{x:.4g}<extra></extra>",
+      marker: { symbol: "line-ns", size: 26, line: { width: 3, color: colour("text") } },
+      error_x: low === null ? undefined : {
+        type: "data", symmetric: false, array: [high - value], arrayminus: [value - low],
+        color: colour("text"), thickness: 1.5,
+      },
+    }));
     const honest = { type: "line", yref: "paper", x0: metric.honest, x1: metric.honest, y0: 0, y1: 1,
       line: { color: colour("quiet"), dash: "dash", width: 1 } };
-    Plotly.react(place, rows, layoutOf({
+    Plotly.react(place, [...rows, ...medians], layoutOf({
       dragmode: touch ? false : "zoom",
       hovermode: "closest",
       xaxis: axis(metric.title, metric.log || spansDecades(metric)
