@@ -274,8 +274,8 @@ def test_a_missing_file_is_told_apart_from_failures():
     results = tuple(
         replace(each, failure="no file") if each.failure else each for each in whole.results
     )
-    for made, label in ((whole, "failed"), (replace(whole, results=results), "no file")):
-        text = page.study_page(replace(made, pair_results=()), command=COMMAND)
+    for each, label in ((whole, "failed"), (replace(whole, results=results), "no file")):
+        text = page.study_page(replace(each, pair_results=()), command=COMMAND)
         found = re.search(r"How do they compare.*?</details>", text, re.S)[0]
         assert set(re.findall(r"<em>(failed|no file)</em>", found)) == {label}
 
