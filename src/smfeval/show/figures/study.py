@@ -72,7 +72,7 @@ def spread(
         median = median_number(values, "1", LEVEL)
         aside = number + ROW_SHARE * ((np.arange(len(values)) * GOLDEN) % 1 - 0.5)
         axes.plot(values, aside, **marker_style(number), ls="none", ms=3.5, mfc="white")
-        if median.low is not None:
+        if median.low is not None and median.high is not None:
             axes.hlines(number, median.low, median.high, color="black", lw=0.8)
         named = "median over tracks, 95 % CI" if number == 0 else None
         axes.plot(median.value, number, "|", color="black", ms=14, mew=1.6, label=named)
