@@ -145,7 +145,8 @@ def test_poses_without_covariances_get_one_by_a_growth_law(capsys, tmp_path):
     jsonschema.validate(document, schema("calibrate"))
     jsonschema.validate(json.loads(saved.read_text()), schema("law"))
     assert document["correction"]["level"] in (3, 4, 6)
-    shown = run(capsys, "calibrate", runs, *REF, "--model", "law").out
+    files = sorted(tmp_path.glob("drive_[01]/run.tum"))
+    shown = run(capsys, "calibrate", *files, *REF, "--model", "law").out
     assert shown.startswith("errors grow by ")
     assert "constant 90 %" in shown
 

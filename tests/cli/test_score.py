@@ -54,7 +54,7 @@ def test_the_report_starts_with_the_verdict(walked, capsys):
     )
     assert "0.4 % of scans inside the 90 % region" in outcome.out
     assert "all 3,000 scans, SE(3) alignment" in outcome.out
-    assert "smfeval calibrate (what to publish)" in lines[-1]
+    assert "smfeval calibrate (what to publish; from 2 tracks)" in lines[-1]
     assert len(lines) <= 8
 
 

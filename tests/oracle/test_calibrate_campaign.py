@@ -49,3 +49,18 @@ def test_r_times_k_does_nearly_what_k_does(campaign):
         for factor in (1, 100)
     }
     assert 0.3 < k[1] / k[100] / 100 < 3
+
+
+@pytest.mark.parametrize("filter_name", ["fastlio2", "i2ekf"])
+def test_a_growth_law_for_real_poses_holds_on_worlds_left_out(campaign, filter_name):
+    """Poses alone: 90 % regions of relative motion hold 85 to 95 %, better than a constant one."""
+    lidar = "_lidar" if filter_name == "i2ekf" else ""
+    pairs = [
+        (pair(campaign, world, filter_name)[0], read(campaign / world / f"reference{lidar}.tum.gz"))
+        for world in WORLDS
+    ]
+    found = calibrate(pairs, options=SE3, model="law")
+    assert 0.85 <= found.mean("after").coverage <= 0.95
+    assert found.better == len(WORLDS)
+    assert found.gain.value > 0.5
+    assert found.mean("after").log_score < 6 * np.log(2 * np.pi) / 2  # better than the identity

@@ -113,10 +113,25 @@ def calibrate(
         check_tracks(regions, len(train) + len(on))
     if model is not None and model not in (*MODELS, ROTATION):
         raise unknown_word("model", model, (*MODELS, ROTATION, LAW))
-
     tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
-    parts = [Part(track) for track in tracks[: len(train)]]
-    tests = [Part(track) for track in tracks[len(train) :]]
+    parts = tracks[: len(train)], tracks[len(train) :]
+    return _calibrate_correction(*parts, model, force_one=force_one, regions=regions)
+
+
+def _calibrate_correction(
+    train: list[CalibrationTrack],
+    on: list[CalibrationTrack],
+    model: str | None,
+    *,
+    force_one: bool,
+    regions: float | None,
+) -> Calibration:
+    """Choose a model, learn it and prove it, on tracks that are scored."""
+    tracks, parts, tests = (
+        [*train, *on],
+        [Part(each) for each in train],
+        [Part(each) for each in on],
+    )
     parts, how, lost = _choose_parts(parts, tests, force_one=force_one)
     usable = [part for part in parts if part.name not in lost]
     one = how == TIME or count_recordings(usable) < FEWEST_TRACKS

@@ -53,7 +53,7 @@ def calibrate_law(
     force_one: bool,
 ) -> Calibration:
     """Learn a growth law on some tracks (name, estimate, reference), and prove it on others."""
-    tracks = _prepare([*train, *on], options)
+    tracks = prepare_tracks([*train, *on], options)
     training, tests = tracks[: len(train)], tracks[len(train) :]
     usable = [track for track in training if track.lost is None]
     groups, how = _groups(usable, tests, force_one=force_one)
@@ -61,13 +61,25 @@ def calibrate_law(
     folds = Folds(_samples(groups, level))
     law = _law(folds.without(), folds.factor(), level, usable, training)
 
-    rows = []
-    for at, group in enumerate([] if tests else groups):
-        own = _law(folds.without(at), folds.factor(at), level, usable, training)
-        others = [track for other in groups if other is not group for track in other]
-        rows += [_hold_out(track, own, others or group) for track in group]
-    left = tests or [track for track in training if track.lost is not None]
-    rows += [_hold_out(track, law, usable) for track in left]
+    rows = [_hold_out(track, law, usable) for track in tests]
+    if not tests:
+        for at, group in enumerate(groups):
+            own = _law(folds.without(at), folds.factor(at), level, usable, training)
+            others = [track for other in groups if other is not group for track in other]
+            rows += [_hold_out(track, own, others) for track in group]
+        rows += [_hold_out(track, law, usable) for track in training if track.lost is not None]
+    return _result(law, rows, models, how, tracks)
+
+
+def _result(
+    law: GrowthLaw,
+    rows: Sequence[HeldOut],
+    models: tuple[ModelGain, ...],
+    how: str,
+    tracks: Sequence[LawTrack],
+) -> Calibration:
+    """The law with its proof."""
+    lost = {track.name: track.lost for track in tracks if track.lost is not None}
     kept = [row for row in rows if row.lost is None] or rows
     k = [row.after.k for row in kept]
     return Calibration(
@@ -75,7 +87,7 @@ def calibrate_law(
         k=float(np.mean(k)),
         robust_k=float(np.median(k)),
         predicted=None if how == TIME else predicted_k(k, [row.recording for row in kept]),
-        lost=tuple((track.name, track.lost) for track in training if track.lost is not None),
+        lost=tuple((name, lost[name]) for name in law.learnt.left_out),
         held_out=tuple(rows),
         how=how,
         gain=gain_number(gains_of(kept)),
@@ -85,13 +97,15 @@ def calibrate_law(
             (track.name, doubt.sentence)
             for track in tracks
             for doubt in track.doubts
-            if doubt.explains and track.lost is None
+            if doubt.explains and track.name not in lost
         ),
         notes=_notes(tracks, how, kept),
     )
 
 
-def _prepare(pairs: Sequence[tuple[str, AnyTrack, AnyTrack]], options: Options) -> list[LawTrack]:
+def prepare_tracks(
+    pairs: Sequence[tuple[str, AnyTrack, AnyTrack]], options: Options
+) -> list[LawTrack]:
     """Every track paired and aligned, with the motion between its matched scans."""
     found: list[LawTrack] = []
     for name, estimate, truth in pairs:

@@ -5,6 +5,7 @@ from smfeval.calibration import Calibration
 from smfeval.calibration.correction import UNEARNED_SLOPE, Correction
 from smfeval.calibration.held_out import HeldOut
 from smfeval.calibration.law import UNITS, GrowthLaw
+from smfeval.calibration.result import TIME
 from smfeval.show.report import Report, ReportSection, Row, Table, labelled
 
 ARROW = "->"
@@ -27,7 +28,7 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     learnt = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
     if isinstance(law, GrowthLaw):
         learnt += f": {GROWS[law.level]}; covariance times {words.number(law.factor)} by coverage "
-        learnt += "on tracks left out"
+        learnt += f"on {'parts' if calibration.how == TIME else 'tracks'} left out"
     else:
         learnt += f": k {words.number(calibration.k)} (mean NEES / d)"
         learnt += f", {words.number(calibration.robust_k)} by medians"
@@ -150,7 +151,8 @@ def _model_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
     if len(lines) == 1 or verbose:
         return lines
     named = [each.model for each in calibration.models if each.gain is not None]
-    none = f"of {words.join(named)} none is shown to be better than scale on other tracks (-v)"
+    base = "level 3" if isinstance(calibration.correction, GrowthLaw) else "scale"
+    none = f"of {words.join(named)} none is shown to be better than {base} on other tracks (-v)"
     return chosen or ([none] if lines else [])
 
 

@@ -276,9 +276,10 @@ def next_steps(evaluation: Evaluation, *, why: bool = False) -> list[str]:
     elif step is None and len(pairs) < pairs.scans / 2:
         step = "--tolerance, --offset auto (match more scans)"
     if step is not None:
-        return [step, "-v (all numbers)"]
+        learn = ["smfeval calibrate (learns one; from 2 tracks)"]
+        return [step, *([] if evaluation.position.has_belief else learn), "-v (all numbers)"]
     if verdict.label == "overconfident":
-        correct = [] if verdict.lost else ["smfeval calibrate (what to publish)"]
+        correct = [] if verdict.lost else ["smfeval calibrate (what to publish; from 2 tracks)"]
         return [*correct, *causes, PAGE]
     return ["-v (all numbers)", PAGE]
 
