@@ -116,6 +116,12 @@ def fast_and_shaking(rng):
     return belief(position, yaw, 0.005 * remembering(rng, 0.99, (N, 3)), np.full(N, 0.005), dt=0.01)
 
 
+def long_tailed(rng):
+    """White errors of Student's t with 5 degrees of freedom, of the size that is reported."""
+    error = rng.standard_normal((N, 3)) * np.sqrt(3 / rng.chisquare(5, (N, 1)))
+    return belief(*drive(rng), 0.02 * error, np.full(N, 0.02), gauge="fixed")
+
+
 CONSISTENT = {
     "odometry": odometry,
     "odometry that turns": turning_odometry,
@@ -127,6 +133,7 @@ CONSISTENT = {
     "loops that close": closing_loops,
     "jerky": jerky,
     "fast and shaking": fast_and_shaking,
+    "long tails": long_tailed,
 }
 ASKED = {"in a map": {"steady-sigma"}, "jerky": {"steady-sigma"}}  # the right question there
 
