@@ -238,7 +238,7 @@ def test_a_recorder_can_be_watched_while_it_writes(here, capsys):
         (["honest.square", "--ref", "late.tum", "--once"], "no two scans meet in time; nothing"),
         (["--nis", "head.csv", "--once"], "there is no measurement; nothing was watched"),
         (["nested.jsonl", "bold.square", "--once"], "nested.jsonl:1: no JSON object of a belief"),
-        (["far.jsonl", "bold.square", "--once"], "far.jsonl:1: the stamp is beyond the year 2261"),
+        (["far.csv", "bold.square", "--once"], "far.csv:1: the stamp is beyond the year 2261"),
     ],
 )
 def test_bad_input_is_one_sentence(words, sentence, here, capsys):
@@ -249,9 +249,7 @@ def test_bad_input_is_one_sentence(words, sentence, here, capsys):
     Path("empty.square").write_text("")
     Path("late.tum").write_text("9e8 0 0 0 0 0 0 1\n9.1e8 0 0 0 0 0 0 1\n")
     Path("nested.jsonl").write_text('{"stamp": 1, "position": ' + "[" * 100_000 + "\n")
-    Path("far.jsonl").write_text(
-        '{"stamp_ns": 99999999999999999999, "particles": [[0, 0, 0, 0, 0, 0, 1]]}\n'
-    )
+    Path("far.csv").write_text("99999999999,0,map,0,0,0,0,0,0,1\n")
     Path("head.csv").write_text("stamp,sensor,innovation_1,covariance_11\n")
     assert main(["watch", *words]) == 2
     assert sentence in capsys.readouterr().err

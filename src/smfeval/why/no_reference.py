@@ -22,6 +22,7 @@ REGULAR_STEP = (0.4, 2.5)  # times the median step: outside, nothing is said of 
 JUMP_SIGMAS = 6.0  # of the bound
 JUMP_M_S2 = 30.0  # three times gravity: less may well be driven, flown or carried
 JUMP_USUAL = 10.0  # times what the track's own motion leaves
+OUTLIER, FEW_OUTLIERS = 0.75, 2  # of r in the next step: there and back; a few come with long tails
 JITTER_ORDER, SMOOTHER_ORDER = 5, 3  # differences: what is left of a motion, and of noise
 JITTER_SIGMAS = 1.5  # of the bound; of white errors, 3 times sigma
 WHITE = 3.0  # fifth over third differences: 3.5 of white noise, 4 at most, less of motion
@@ -130,36 +131,45 @@ def _constants(track: GaussianTrack) -> Iterator[Why]:
             yield Why("few-values", {"values": int(apart.sum()) + 1, "scans": len(trace)})
 
 
-def _jumps(belief: ReportedPositions) -> Iterator[Why]:
-    """Steps that leave the motion before and after by more than acceleration and sigma allow.
+def _off_motion(belief: ReportedPositions) -> tuple[Ints, Floats, Floats]:
+    """What each step leaves of the motion before and after it.
 
-    r = s - dt (v_before + v_after) / 2 for a step s in dt. Mean velocities of neighbouring steps
-    differ by a dt at most, so the acceleration a is |r| / dt^2 at least.
+    r = s - dt (v_before + v_after) / 2 for a step s in dt, among steps of about one length.
+    -> scans that the steps begin at (m,), weights of the four positions around (4, m), r (m, d).
     """
     dt = np.diff(belief.time_s)
-    if len(dt) < 3:
-        return
     low, high = np.array(REGULAR_STEP) * median_of(dt)
     regular = (dt >= low) & (dt <= high)
-    rows = np.flatnonzero(regular[1:-1] & regular[:-2] & regular[2:]) + 1  # the step rows -> + 1
-    if len(rows) < ENOUGH_SCANS:
-        return
+    rows = np.flatnonzero(regular[1:-1] & regular[:-2] & regular[2:]) + 1
     before, after = dt[rows] / (2 * dt[rows - 1]), dt[rows] / (2 * dt[rows + 1])
-    weights = np.stack([before, -1 - before, 1 + after, -after])  # of the four positions
+    weights = np.stack([before, -1 - before, 1 + after, -after])
     around = rows + np.arange(-1, 3)[:, None]
-    rest = np.einsum("kn,knd->nd", weights, belief.position[around])
+    return rows, weights, np.einsum("kn,knd->nd", weights, belief.position[around])
+
+
+def _jumps(belief: ReportedPositions) -> Iterator[Why]:
+    """Steps that leave the motion by more than acceleration and sigma allow.
+
+    Mean velocities of neighbouring steps differ by a dt at most, so the acceleration a is at least
+    |r| / dt^2.
+    """
+    rows, weights, rest = _off_motion(belief)
     rest_m = np.linalg.norm(rest, axis=1)
-    needed = rest_m / dt[rows] ** 2
+    needed = rest_m / np.diff(belief.time_s)[rows] ** 2
     odd = np.flatnonzero((needed > JUMP_M_S2) & (rest_m > JUMP_USUAL * median_of(rest_m)))
-    if not len(odd):
+    if len(rows) < ENOUGH_SCANS or not len(odd):
         return
 
+    around = rows[odd] + np.arange(-1, 3)[:, None]
     toward = rest[odd] / rest_m[odd, None]
-    spread = np.einsum("nd,knde,ne->kn", toward, belief.covariance[around[:, odd]], toward)
+    spread = np.einsum("nd,knde,ne->kn", toward, belief.covariance[around], toward)
     bound = (np.abs(weights[:, odd]) * np.sqrt(spread)).sum(axis=0)
     beyond = rest_m[odd] > JUMP_SIGMAS * bound
-    if beyond.any():
-        worst = int(np.argmax(rest_m[odd] / bound))
+    beside = np.maximum(rest_m[np.maximum(odd - 1, 0)], rest_m[np.minimum(odd + 1, len(rows) - 1)])
+    outlier = beside > OUTLIER * rest_m[odd]  # a jump leaves half of r in the steps beside it
+    stays = beyond & ~outlier
+    if stays.any() or beyond.sum() > 2 * FEW_OUTLIERS:
+        worst = int(np.argmax(np.where(beyond, rest_m[odd] / bound, 0)))
         row = rows[odd[worst]] + 1
         evidence = {
             "jumps": 1 + int((np.diff(rows[odd[beyond]]) > 2).sum()),  # one is seen in three steps
