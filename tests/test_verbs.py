@@ -1,5 +1,6 @@
 """The verbs as functions: paths or tracks, and options as keywords."""
 
+import inspect
 import json
 import re
 from dataclasses import replace
@@ -162,3 +163,13 @@ def test_a_correction_is_learnt_from_paths_and_applied(here):
         smfeval.calibrate(pairs, gage="none")
     with pytest.raises(OptionError, match=r"in pairs: \[\(estimate, reference\), \.\.\.\]"):
         smfeval.calibrate(("a.square", "ref.tum"))
+
+
+@pytest.mark.parametrize("name", smfeval.__all__)
+def test_signatures_are_short_in_help(name):
+    """Types are shown by their names: ArrayLike, not the union behind it."""
+    public = getattr(smfeval, name)
+    if inspect.isfunction(public) or (inspect.isclass(public) and name.endswith("Track")):
+        text = str(inspect.signature(public))
+        assert "numpy" not in text
+        assert len(text) < 450, text

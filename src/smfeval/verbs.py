@@ -5,6 +5,8 @@ reading among them (`format="kitti"`). A source may name its own (`io.source_tex
 those of the reference are given: `"truth.csv?columns=stamp=t"`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval import evaluation
 from smfeval.align.body import move_to_body
@@ -44,11 +47,11 @@ Extrinsic = str | Path | se3.Pose
 
 
 def evaluate(
-    estimate: Source,
-    reference: Source,
+    estimate: Source | ArrayLike,
+    reference: Source | ArrayLike,
     *,
-    covariance: Any = None,
-    time: Any = None,
+    covariance: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     extrinsic: Extrinsic | None = None,
     options: Options | None = None,
     pairs: Pairs | None = None,
@@ -75,20 +78,22 @@ def evaluate(
         `tolerance="10ms"`, `offset="auto"`; how to read the estimate: `format="kitti"`,
         `preset="fast-lio2"`.
     """
-    estimate = _track_of(estimate, time, covariance, "estimate")
-    reference = _track_of(reference, time, None, "reference")
-    given = _split(keywords, "score", "evaluate", read_from=(estimate, reference))
+    sources = (
+        _track_of(estimate, time, covariance, "estimate"),
+        _track_of(reference, time, None, "reference"),
+    )
+    given = _split(keywords, "score", "evaluate", read_from=sources)
     options = _options(options, given, extrinsic)
-    truth, (belief,) = _read_against([estimate], reference, given, options)
+    truth, (belief,) = _read_against(sources[:1], sources[1], given, options)
     return _evaluate(belief, truth, options, given, pairs)
 
 
-def _track_of(source: Any, time: Any, covariance: Any, name: str) -> Any:
+def _track_of(source: Any, time: Any, covariance: Any, name: str) -> Source:
     """A track of arrays; files and tracks as they are."""
     if isinstance(source, str | PathLike | Track | ParticleTrack):
         if covariance is not None:
             raise OptionError("covariance= is of arrays; this estimate is a track or a file")
-        return source
+        return Path(source) if isinstance(source, PathLike) else source
     from smfeval.io.arrays import from_arrays  # noqa: PLC0415  only where asked for
 
     return from_arrays(time, source, covariance, name=name)
@@ -148,7 +153,7 @@ def _evaluate(
     belief: AnyTrack,
     truth: AnyTrack,
     options: Options,
-    given: "Keywords",
+    given: Keywords,
     pairs: Pairs | None = None,
     *notes: str,
 ) -> Evaluation:
@@ -165,7 +170,7 @@ def pair(
     extrinsics: Sequence[Extrinsic | None] | None = None,
     options: Options | None = None,
     **keywords: Any,
-) -> "Comparison":
+) -> Comparison:
     """Compare two or more estimates of one motion with each other; no reference is needed.
 
     Parameters
@@ -213,7 +218,7 @@ def calibrate(
     extrinsic: Extrinsic | None = None,
     options: Options | None = None,
     **keywords: Any,
-) -> "Calibration":
+) -> Calibration:
     """Learn a correction of covariances on some tracks, and prove it on others.
 
     Parameters
@@ -291,7 +296,7 @@ def study(
     scheduler: str | None = None,
     fresh: bool = False,
     sensitivity: bool = False,
-) -> "Study":
+) -> Study:
     """Score every estimator on every track of a plan (TOML), and compare them over tracks.
 
     Results are kept in the plan's output folder, as `smfeval study` does; what is known there is
@@ -323,7 +328,7 @@ def study(
     return done.study
 
 
-def sweep(plan: str | Path, *, workers: int | None = None, fresh: bool = False) -> "Sweep":
+def sweep(plan: str | Path, *, workers: int | None = None, fresh: bool = False) -> Sweep:
     """Measure the runs of a plan (TOML) with one knob turned: does sharper mean better?
 
     Runs are kept in the plan's output folder, as those of a study; what is known there is not done
@@ -347,11 +352,11 @@ def sweep(plan: str | Path, *, workers: int | None = None, fresh: bool = False) 
 
 
 def measure_sweep(
-    plan: "SweepPlan",
+    plan: SweepPlan,
     *,
-    points_of_lab: "Callable[..., PointsAndFailures] | None" = None,
-    **labour: "Unpack[Labour]",
-) -> "Sweep":
+    points_of_lab: Callable[..., PointsAndFailures] | None = None,
+    **labour: Unpack[Labour],
+) -> Sweep:
     """Score the runs of a sweep, those of the lab by its own function, and judge each knob."""
     from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
     from smfeval.studies.sweep import points_of_files  # noqa: PLC0415
@@ -390,7 +395,7 @@ def examine(
 def _read_against(
     estimates: Sequence[Source],
     reference: Source,
-    given: "Keywords",
+    given: Keywords,
     options: Options,
     correction: tuple[str | Path, str | Path | None] | None = None,
 ) -> tuple[AnyTrack, list[AnyTrack]]:
@@ -431,7 +436,7 @@ def check_output_folder(folder: Path) -> None:
         )
 
 
-def write_tables(study: "Study") -> None:
+def write_tables(study: Study) -> None:
     """The tables of a study in every format, into its output folder."""
     from smfeval.show.study.formats import FORMATS  # noqa: PLC0415  only for studies
 

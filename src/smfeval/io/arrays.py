@@ -1,9 +1,12 @@
 """Arrays of a program of the user's own as a track."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from smfeval.errors import TrackError
 from smfeval.io.convention import settle_about, track_of_arrays
@@ -22,12 +25,12 @@ NO_ROTATION_NOTE = "the rotation has no covariance: positions alone are scored"
 
 
 def from_arrays(
-    stamp: Any,
-    pose: Any,
-    covariance: Any = None,
+    stamp: ArrayLike | None,
+    pose: ArrayLike,
+    covariance: ArrayLike | None = None,
     *,
     rotation: Any = None,
-    sigma: Any = None,
+    sigma: ArrayLike | None = None,
     name: str = "arrays",
     **reading: Any,
 ) -> Track:

@@ -5,6 +5,8 @@ JSON and YAML hold `{"R": [9 numbers, row by row], "t": [x, y, z]}`; on the comm
 `1_0.5` for 10.5 and `yes` for 1.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Any

@@ -6,6 +6,8 @@ pitch. Cross-covariances come from joint marginals of two poses. gtsam itself is
 values and marginals bring their own methods.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

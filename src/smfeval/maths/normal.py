@@ -4,6 +4,8 @@ Everything comes from the pivots of S = L D L^T, entry by entry and computed for
 chunks of scans, so that a million scans take a fraction of a second. S must be positive definite.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,6 +7,8 @@ CRPS = E|X - t| - 1/2 E|X - X'| = s (z (2 Phi(z) - 1) + 2 phi(z) - 1/sqrt(pi))
 (Gneiting and Raftery 2007, equation 21). A pose without uncertainty scores |e|.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

@@ -22,6 +22,8 @@ al. 2007, "The Stanford-ESA integrity diagram". Where there are several componen
 have to be available, and one is enough to mislead.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,6 +5,8 @@ two quantiles (Gneiting and Raftery 2007, equation 43). Gaussians use mean +- z 
 their weighted quantiles (with an uncertain reference, mean +- z sigma as well).
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -7,6 +7,8 @@ Strictly proper (Good 1952; Gneiting and Raftery 2007). Particles have no densit
 log score of a weighted Gaussian kernel density with Silverman's bandwidth, only where asked for.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

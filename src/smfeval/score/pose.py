@@ -25,6 +25,8 @@ Between two draws, p = V(phi) rho = rho + 1/2 phi x rho + 1/6 phi x (phi x rho) 
 where S_pp is the covariance of phi and F = Cov(phi, rho). Chords are as in `score.rotation`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -25,6 +25,8 @@ independent: N(0, 2 C S C) with C = I - (tr S I - S) / 48. Both chords are then 
 Gaussians (`maths.chord_distance`).
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,5 +1,7 @@
 """The yardstick of k, the shape and the scale: do the errors scatter as the covariance says?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from math import exp

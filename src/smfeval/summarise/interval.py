@@ -17,6 +17,8 @@ A series too short for its dependence gets no interval and a reason. The other m
 bootstraps (`summarise.bootstrap`): that of the paper and that of its authors' program.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -92,7 +94,7 @@ class Interval:
         """Scans per effective sample."""
         return None if self.n_effective is None else self.n / self.n_effective
 
-    def scale(self, factor: float) -> "Interval":
+    def scale(self, factor: float) -> Interval:
         """Return the interval of factor * statistic, factor > 0: k is a scaled median NEES."""
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return replace(self, value=factor * self.value, low=low, high=high)
@@ -104,7 +106,7 @@ def interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: "np.random.Generator | None" = None,
+    rng: np.random.Generator | None = None,
     block_length: float | None = None,
     replicates: int = REPLICATES,
     related: ArrayLike | None = None,
@@ -172,7 +174,7 @@ def paired_interval(
     *,
     level: float = 0.95,
     method: str = "auto",
-    rng: "np.random.Generator | None" = None,
+    rng: np.random.Generator | None = None,
 ) -> Interval:
     """Interval of the mean or median of first - second, two series on common scans, (n,) and (n,).
 
@@ -260,7 +262,7 @@ class Ends:
     n_rare: Floats | float = np.inf
     beyond: Bools | bool = False
 
-    def __getitem__(self, row: int) -> "Ends":
+    def __getitem__(self, row: int) -> Ends:
         """Ends of one of the series."""
         parts = np.broadcast_arrays(self.low, self.high, self.n_effective, self.n_rare, self.beyond)
         return Ends(*(part[row] for part in parts))
@@ -458,7 +460,7 @@ def bootstrap_interval(
     method: str,
     block_length: float | None,
     replicates: int,
-    rng: "np.random.Generator",
+    rng: np.random.Generator,
 ) -> Interval:
     """Interval by the percentiles of a block bootstrap."""
     from smfeval.summarise.bootstrap import (  # noqa: PLC0415  only where asked for

@@ -1,5 +1,7 @@
 """What all tracks share: scans in time, words about them, and new tracks from old ones."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self

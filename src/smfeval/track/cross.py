@@ -6,6 +6,8 @@ drawn together::
     (xi_i, xi_j) ~ N(0, [[S_i, C], [C^T, S_j]]),    C = Cov(xi_i, xi_j) = E[xi_i xi_j^T]
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -63,7 +65,7 @@ class CrossCovariance:
         lag = self.pairs[:, 1] - self.pairs[:, 0]
         return int(lag.min()), int(lag.max())
 
-    def at(self, scans: Ints, count: int) -> "CrossCovariance | None":
+    def at(self, scans: Ints, count: int) -> CrossCovariance | None:
         """Those of the pairs whose scans are both among some of `count` scans, renumbered.
 
         Scan `scans[a]` becomes scan a. None where no pair is left.
@@ -74,7 +76,7 @@ class CrossCovariance:
         kept = (pairs >= 0).all(axis=1)
         return CrossCovariance(pairs[kept], self.block[kept]) if kept.any() else None
 
-    def transform(self, jacobian: Floats) -> "CrossCovariance":
+    def transform(self, jacobian: Floats) -> CrossCovariance:
         """J C J^T: perturbations of all scans multiplied by one matrix. (6, 6)."""
         return CrossCovariance(self.pairs, jacobian @ self.block @ jacobian.T)
 

@@ -4,6 +4,8 @@ An innovation is nu = z - h(x_prior), its covariance S = H P H^T + R as the filt
 it sees z. An honest filter has innovations that are white: given all before, nu ~ N(0, S).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

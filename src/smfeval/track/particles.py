@@ -1,5 +1,7 @@
 """Weighted particles over time: ragged, as flat arrays and offsets; weights kept raw."""
 
+from __future__ import annotations
+
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 
@@ -78,7 +80,7 @@ class ParticleTrack(Beliefs):
         return so3.mean(second_moments(self.particle_rotation, self.probability, self.offset))
 
     @cached_property
-    def moments(self) -> "GaussianTrack":
+    def moments(self) -> GaussianTrack:
         """The Gaussian with the same mean and covariance as the particles.
 
         The covariance is that of (R^T (t_i - t), Log(R^T R_i)) about the mean (t, R), so its

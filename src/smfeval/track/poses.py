@@ -1,5 +1,7 @@
 """Poses over time, plain (`Track`) or each with a 6x6 covariance (`GaussianTrack`)."""
 
+from __future__ import annotations
+
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Self
 

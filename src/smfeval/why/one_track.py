@@ -4,6 +4,8 @@ A doubt is a hint, not a proof: things that parse and yet look wrong. `check --s
 file that raises any.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
