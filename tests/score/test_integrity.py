@@ -145,6 +145,12 @@ def test_no_factor_is_asked_for_where_the_risk_is_kept(rng):
     assert StanfordRegions([kept]).least_factor(1e-4) == 1
 
 
+def test_a_level_of_zero_is_helped_by_no_factor():
+    stuck = ProtectedError("horizontal", 1.0, np.array([2.0, 2.0]), np.array([0.0, 0.5]))
+    assert StanfordRegions([stuck]).least_factor(1e-4) == np.inf
+    assert StanfordRegions([stuck]).least_factor(0.49) == np.inf  # one of two is more than that
+
+
 def test_many_particles_have_the_quantile_of_their_distances(rng):
     particles, risk = 4000, 0.01
     x = rng.uniform(-1, 1, size=(particles, 1)) + 5.0  # seen from the reference

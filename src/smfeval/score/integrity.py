@@ -163,6 +163,20 @@ class StanfordRegions:
         """Available, an error is beyond its protection level and none beyond its limit."""
         return self.available & self.unbounded & ~self.hazardous
 
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Scans by region; those that mislead while they are not available are among the latter."""
+        hazardous, misleading = int(self.hazardous.sum()), int(self.misleading.sum())
+        available, scans = int(self.available.sum()), len(self.available)
+        return {
+            "scans": scans,
+            "nominal": available - misleading - hazardous,
+            "misleading": misleading,
+            "hazardously_misleading": hazardous,
+            "unavailable": scans - available,
+            "unavailable_and_misleading": int((self.unbounded & ~self.available).sum()),
+        }
+
     @property
     def ratio(self) -> Floats:
         """Errors over their protection levels; the largest is the safety index of SBAS. (c, n)."""
@@ -175,6 +189,7 @@ class StanfordRegions:
         a limit, all but risk n have to become so.
         """
         beyond = (self.error > 1).any(axis=0)
-        until = np.sort(1 / np.maximum(self.level.max(axis=0)[beyond], TINY))[::-1]
+        level = self.level.max(axis=0)[beyond]
+        until = np.sort(np.divide(1, level, out=np.full(len(level), np.inf), where=level > 0))[::-1]
         allowed = int(risk * self.error.shape[1])
         return max(1.0, BEYOND * float(until[allowed])) if len(until) > allowed else 1.0

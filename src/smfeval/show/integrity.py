@@ -1,7 +1,7 @@
 """Availability and misleading information under alert limits: lines of a report, and tables."""
 
 from dataclasses import dataclass
-from math import degrees, floor, log10
+from math import degrees, floor, inf, log10
 from textwrap import wrap
 
 import numpy as np
@@ -45,6 +45,8 @@ def _factor_texts(found: Integrity) -> list[str]:
     """The factor on sigma that would have kept HMI at the risk; none where it was."""
     if found.factor == 1:
         return []
+    if found.factor == inf:
+        return ["no factor on sigma prevents HMI: there is a protection level of 0"]
     factor = f"sigma {words.number(found.factor)} times as large"
     then = f"available in {words.share(found.availability_then)} of scans"
     return [f"{factor} would keep HMI at {words.exact(found.risk)}, {then}"]
@@ -109,6 +111,12 @@ def _level_cells(component: ProtectedError) -> Cells:
     )
 
 
+REGIONS = {
+    "nominal": "nominal",
+    "MI": "misleading",
+    "HMI": "hazardously_misleading",
+    "unavailable": "unavailable",
+}
 BINS = 60  # of each axis of the diagram
 LEAST_SHARE = 0.02  # of the scans: smaller errors are in the outermost bins
 DECADES = (2, 5)  # that the axes of a diagram show at least and at most
@@ -143,16 +151,8 @@ def stanford_diagram(component: ProtectedError) -> StanfordDiagram:
     edges = np.geomspace(low, high, BINS + 1)
     x, y = (np.clip(each, low, high) for each in (error, level))
     counts, _, _ = np.histogram2d(x, y, bins=[edges, edges])
-    alone, scans = StanfordRegions([component]), len(error)
-    hazardous, misleading = int(alone.hazardous.sum()), int(alone.misleading.sum())
-    available = int(alone.available.sum())
-    regions = {
-        "nominal": available - hazardous - misleading,
-        "MI": misleading,
-        "HMI": hazardous,
-        "unavailable": scans - available,
-    }
-    shares = {name: count / scans for name, count in regions.items()}
+    found = StanfordRegions([component]).counts
+    shares = {word: found[region] / len(error) for word, region in REGIONS.items()}
     name = "deg" if component.name == "attitude" else "m"
     return StanfordDiagram(component.name, name, limit, edges, counts, shares)
 

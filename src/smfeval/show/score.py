@@ -57,7 +57,7 @@ SHOWN_NUMBERS = (  # of the short report
     *("availability", "mi", "hmi", ENDING_SIGMA),
 )
 SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
-UNDER_LIMITS = ("availability", "hmi")  # of several estimates with an alert limit
+UNDER_LIMITS = (*SHOWN[:4], "availability", "hmi", "log")  # with an alert limit
 PAGE = "--save page.html"
 HEADINGS = {"factor_per_axis": "error/sigma"}
 LONGEST_NAME = 22  # letters of an estimate in a table that fits 100 columns
@@ -310,7 +310,7 @@ def comparison_table(
 ) -> Table:
     """A row for each estimate; with `verbose` the numbers have intervals."""
     limited = any(each.integrity for each in evaluations)
-    columns = [NUMBERS[name] for name in (*SHOWN, *(UNDER_LIMITS if limited else ()))]
+    columns = [NUMBERS[name] for name in (UNDER_LIMITS if limited else SHOWN)]
     cells = tuple(
         (
             Cell(name),

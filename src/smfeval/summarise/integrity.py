@@ -75,24 +75,14 @@ class Integrity:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Scans by region; those that mislead while they are not available are among the latter."""
-        regions = self.regions
-        hazardous, misleading = int(regions.hazardous.sum()), int(regions.misleading.sum())
-        available = int(regions.available.sum())
-        return {
-            "scans": len(regions.available),
-            "nominal": available - misleading - hazardous,
-            "misleading": misleading,
-            "hazardously_misleading": hazardous,
-            "unavailable": len(regions.available) - available,
-            "unavailable_and_misleading": int((regions.unbounded & ~regions.available).sum()),
-        }
+        """Scans by region (`StanfordRegions.counts`)."""
+        return self.regions.counts
 
     @property
     def wrong_share(self) -> float:
         """HMI as a share of the scans that are available; 0 where none is."""
-        available = int(self.regions.available.sum())
-        return int(self.regions.hazardous.sum()) / available if available else 0.0
+        available = self.counts["scans"] - self.counts["unavailable"]
+        return self.counts["hazardously_misleading"] / available if available else 0.0
 
     @property
     def sentence(self) -> str:
@@ -140,8 +130,8 @@ def _component_dict(component: ProtectedError) -> dict[str, Any]:
         "largest_error": finite_or_none(float(component.error.max())),
         "largest_error_over_level": finite_or_none(float(alone.ratio.max())),
         "available": int(alone.available.sum()),
-        "misleading": int(alone.misleading.sum()),
-        "hazardously_misleading": int(alone.hazardous.sum()),
+        "misleading": alone.counts["misleading"],
+        "hazardously_misleading": alone.counts["hazardously_misleading"],
     }
 
 
@@ -178,7 +168,7 @@ def measure_integrity(
         binomial,
         longest_stretch(regions.hazardous, sample.reference),
         factor,
-        float((factor * regions.level <= 1).all(axis=0).mean()),
+        float((regions.level <= 1 / factor).all(axis=0).mean()),
         tuple(missing),
         _notes(sample),
     )

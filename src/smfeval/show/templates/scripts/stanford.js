@@ -6,8 +6,9 @@ function stanfordDiagrams(place, diagrams, looked) {
   const draw = () => {
     const parts = diagrams[looked.chosen] ?? [];
     const down = narrow();
-    place.style.height = `${down ? 320 * Math.max(parts.length, 1) : 360}px`;
+    place.style.height = `${down ? 320 * parts.length : 360}px`;
     place.closest("figure").hidden = !parts.length;
+    if (!parts.length) return;
     const layout = layoutOf({
       dragmode: false, hovermode: "closest", showlegend: false, shapes: [], annotations: [],
       margin: { l: 10, r: 10, t: 28, b: 10 },
