@@ -10,6 +10,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
+LONG_GAP_STEPS = 10.0  # steps: across a longer one nothing is known of the motion
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -56,7 +57,13 @@ def spaced_indices(count: int, most: int) -> Ints:
     return np.linspace(0, count - 1, most).astype(np.int64)
 
 
-def gap_mask(stamp: Ints) -> Bools:
-    """Whether the next scan is further away than GAP_STEPS median steps. (n,) -> (n - 1,)."""
+def gap_mask(stamp: Ints, steps: float = GAP_STEPS) -> Bools:
+    """Whether the next scan is further away than so many median steps. (n,) -> (n - 1,)."""
     step = np.diff(stamp)
-    return step > GAP_STEPS * median_of(step) if len(step) else np.zeros(0, dtype=np.bool_)
+    return step > steps * median_of(step) if len(step) else np.zeros(0, dtype=np.bool_)
+
+
+def bridges_gap(stamp: Ints, first: Ints, second: Ints) -> Bools:
+    """Whether a gap of more than LONG_GAP_STEPS lies between two scans. (n,), (m,) -> (m,)."""
+    gaps = np.concatenate([[0], np.cumsum(gap_mask(stamp, LONG_GAP_STEPS))])
+    return gaps[second] > gaps[first]

@@ -47,7 +47,7 @@ from smfeval.align.nuisance import BodyMotion
 from smfeval.align.projection import Gauge
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, bridges_gap
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import symmetrise
 from smfeval.score.residuals import SpaceName
@@ -147,9 +147,9 @@ class SeenMotion:
         """Windows of one horizon that do not overlap, under the joint covariance of the claim.
 
         `ends` are first and last scans of windows of equal duration or path (`ends_over`) instead
-        of `horizon` scans. None where the joint covariance says nothing of the space; for poses
-        also where the gauge took freedoms of the world that windows do not remove; and of a pair
-        where a claim is not steady.
+        of `horizon` scans. No window bridges a gap in the reference. None where the joint
+        covariance says nothing of the space; for poses also where the gauge took freedoms of the
+        world that windows do not remove; and of a pair where a claim is not steady.
         """
         if not self._is_claimed(space):
             return None
@@ -162,6 +162,8 @@ class SeenMotion:
         if ends is None:
             given = other if other.kind == "given" else self.joint
             ends = window_ends(given, horizon, len(self.claim))
+        inside = ~bridges_gap(self.stamp, *ends)
+        ends = ends[0][inside], ends[1][inside]
 
         rows, found = slice(0, 3), None
         if space == "position":

@@ -16,7 +16,7 @@ from smfeval import words
 from smfeval.align.quantities import Extent
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, bridges_gap
 from smfeval.summarise.number import Intervals, Number, finite_or_none
 from smfeval.summarise.windows import TOLERANCE, path_length
 from smfeval.track import AnyTrack, Track
@@ -33,7 +33,7 @@ class RelativeError:
     pairs
         Pairs of scans a horizon apart.
     dropped
-        Pairs left out because a gap makes them longer than TOLERANCE horizons.
+        Pairs left out because a gap lies between, or makes them longer than TOLERANCE horizons.
     numbers
         By the names of RPE_UNITS, each with its interval; rotations where both tracks have them,
         `percent` and `deg_per_m` (KITTI's) for horizons in metres.
@@ -108,10 +108,12 @@ def relative_errors(
     for horizon in horizons:
         progress = horizon.progress(reference.stamp, reference.position)
         i, j, dropped = close_pairs(progress, horizon.size)
+        inside = ~bridges_gap(reference.stamp, i, j)
+        i, j, dropped = i[inside], j[inside], dropped + int((~inside).sum())
         if len(i) == 0 and dropped:
             raise OptionError(
                 f"no two scans are {horizon} apart: {words.count(dropped, 'pair')} span more than "
-                f"{words.exact(TOLERANCE)} times that"
+                f"{words.exact(TOLERANCE)} times that, or a gap in the reference"
             )
         if len(i) == 0:
             raise OptionError(
@@ -138,6 +140,7 @@ def kitti_error(estimate: AnyTrack, reference: Track) -> RelativeError:
     for length in KITTI_LENGTHS_M:
         end = np.searchsorted(path_m, path_m[start] + length, side="right")
         inside = end < len(path_m)
+        inside[inside] &= ~bridges_gap(reference.stamp, start[inside], end[inside])
         segments.append((start[inside], end[inside], np.full(inside.sum(), length)))
     i, j, length_m = (np.concatenate(each) for each in zip(*segments, strict=True))
     if len(i) == 0:

@@ -157,6 +157,13 @@ class MatchedTracks:
         return np.flatnonzero(~gap_mask(stamp))
 
     @cached_property
+    def stretches(self) -> list[Ints]:
+        """Windows between gaps, where there are enough of them to compare how bodies move."""
+        inside = self.across_no_gap(WINDOWS)
+        parts = np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1)
+        return [part for part in parts if len(part) >= FEWEST_WINDOWS]
+
+    @cached_property
     def motions(self) -> tuple[WindowMotion, WindowMotion]:
         """Of the estimate's and of the reference's body, as read."""
         ours, theirs = (window_motion(each)[self.across_no_gap(WINDOWS)] for each in self.poses)
@@ -264,7 +271,11 @@ CORRECTIONS: dict[str, Callable[[Pose], Pose]] = {
 
 
 def _written_otherwise(tracks: MatchedTracks) -> Why | None:
-    """Bodies that do not move together as read, and would if one track were written otherwise."""
+    """Bodies that do not move together as read, and would if one track were written otherwise.
+
+    Where they move together as read between two gaps, the track is written right, and lost
+    elsewhere.
+    """
     if not tracks.shows_motion or tracks.coherence > COHERENT:
         return None
     # In one world the same mistake in the other track would agree as well; a body that then moves
@@ -282,6 +293,11 @@ def _written_otherwise(tracks: MatchedTracks) -> Why | None:
 
     poses = list(tracks.poses)
     poses[who] = CORRECTIONS[mistake](poses[who])
+    both = [[window_motion(each) for each in said] for said in (tracks.poses, poses)]
+    for part in tracks.stretches:
+        left, would_leave = (1 - coherence(one[part], other[part]) for one, other in both)
+        if left < MUCH_BETTER * would_leave:
+            return None
     if _stays_lost(poses[0][0], poses[1][0]):
         return None
     evidence = {"coherence": tracks.coherence, "who": tracks.subjects[who]}
@@ -312,9 +328,12 @@ def _scale(tracks: MatchedTracks) -> Why | None:
     if len(ours) < FEWEST_WINDOWS or not (median_of(ours) > 0 and median_of(theirs) > 0):
         return None
     by_steps = float(median_of(ours) / median_of(theirs))
-    ratio = float(np.sqrt(position.var(axis=0).sum() / reference.var(axis=0).sum()))
+    ratio = _spread(position) / _spread(reference)
     if 1 / NO_UNIT < ratio < NO_UNIT or abs(by_steps / ratio - 1) > SAME_SCALE:
         return None
+    spreads = [(_spread(position[part]), _spread(reference[part])) for part in tracks.stretches]
+    if any(m > MOVING_M and abs(n / (m * ratio) - 1) > SAME_SCALE for n, m in spreads):
+        return None  # a unit is the same between all gaps
     if _stays_lost(position, reference):
         return None
 
