@@ -13,7 +13,7 @@ import polars as pl
 from timing import best, tell
 
 from smfeval import read
-from smfeval.cli.watch import BeliefWatcher, Waiting
+from smfeval.cli.watchers import BeliefWatcher, Waiting
 from smfeval.io.stream import BeliefStream, LineStream
 from smfeval.online.beliefs import BeliefWatch
 from smfeval.online.eprocess import EProcess

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from smfeval.errors import SmfevalError
-from smfeval.io import stream
+from smfeval.io import stream_rows
 from smfeval.io.innovations import frame_of_json
 
 NESTED = "[" * 100_000 + "]" * 100_000
@@ -31,10 +31,13 @@ INNOVATION = {
     "covariance": [1.0],
 }
 READERS = {
-    "belief": (BELIEF, lambda rows: stream.PARSERS["json"]("a", rows, range(1, len(rows) + 1))),
+    "belief": (
+        BELIEF,
+        lambda rows: stream_rows.PARSERS["json"]("a", rows, range(1, len(rows) + 1)),
+    ),
     "particles": (
         CLOUD,
-        lambda rows: stream._parse_json_particles("a", rows, range(1, len(rows) + 1)),
+        lambda rows: stream_rows.PARSERS["json particles"]("a", rows, range(1, len(rows) + 1)),
     ),
     "innovation": (INNOVATION, lambda rows: frame_of_json("a", rows, first=1)),
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smfeval import FormatError
-from smfeval.io import stream
+from smfeval.io import stream_rows
 from smfeval.io.innovations import FRAME, frame_of_json, json_columns
 from smfeval.maths.symmetric import pack_lower
 from support.beliefs import gaussian
@@ -44,8 +44,8 @@ def test_json_lines_at_once_are_those_one_by_one(track, shape):
     if shape == "seconds":
         rows = [row.replace(b"stamp_ns", b"x") for row in rows]
         rows = [row[:-1] + f', "stamp": {1.7e9 + at / 7}}}'.encode() for at, row in enumerate(rows)]
-    plain = stream._plain_json(rows)
-    slow = stream._json_by_row("a", rows, LINE)
+    plain = stream_rows._plain_json(rows)
+    slow = stream_rows._json_by_row("a", rows, LINE)
     assert (plain is None) == (shape == "6 x 6")
     check_same(slow if plain is None else plain, slow)
 
@@ -64,7 +64,7 @@ def test_a_bad_row_among_good_ones_is_named(track, row, sentence):
     rows = json_rows(track)
     rows[2] = row
     with pytest.raises(FormatError, match=sentence):
-        stream.PARSERS["json"]("a", rows, LINE)
+        stream_rows.PARSERS["json"]("a", rows, LINE)
 
 
 def test_rows_of_ros_at_once_are_those_one_by_one(track):
@@ -75,11 +75,11 @@ def test_rows_of_ros_at_once_are_those_one_by_one(track):
         numbers = [repr(float(value)) for part in parts for value in np.ravel(part)]
         cells = [stamp // 10**9, stamp % 10**9, "odom", "", *numbers, *["0.0"] * 42]
         rows.append(",".join(map(str, cells)).encode())
-    plain = stream._plain_ros(rows)
-    check_same(plain, stream._ros_by_row("a", rows, LINE))
+    plain = stream_rows._plain_ros(rows)
+    check_same(plain, stream_rows._ros_by_row("a", rows, LINE))
     rows[4] = rows[4].replace(b",odom,", b",odom,,")
     with pytest.raises(FormatError, match="a:5: 90 cells"):
-        stream.PARSERS["ros"]("a", rows, LINE)
+        stream_rows.PARSERS["ros"]("a", rows, LINE)
 
 
 def test_innovations_at_once_are_those_one_by_one():
