@@ -12,8 +12,9 @@ there is one parabola, and d is its distance from the chord. The covariance that
 interpolated between the two around the stamp: errors that neighbours share are not averaged away.
 It explains a part of d already: only what is beyond its 95 % quantile is granted then.
 
-A pose cannot be moved on a track of fewer than three poses, nor farther beyond an end of the track
-than its last step.
+A step of more than GAP usual ones ends a track: the pose behind it tells nothing of the motion
+before. A pose cannot be moved on a track of fewer than three poses, nor farther beyond an end of
+the track than its last step.
 """
 
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import GaussianTrack, Track
 
 FEWEST_POSES = 3  # a velocity, and how it changes
+GAP = 10.0  # median steps
 EXPLAINED = 2.6  # 95 % quantile of chi2_3 over its mean: what noise alone makes of d^2
 
 
@@ -121,12 +123,18 @@ def move_reference(reference: Track, pairs: Pairs) -> tuple[Track, Pairs]:
 
 
 def _stencil(stamp: Ints, index: Ints, by_s: Floats) -> Stencil:
-    last = len(stamp) - 1
-    left = np.clip(index - (by_s < 0), 0, last - 1)
+    """Between neighbours on the same side of every gap; NaN where there are too few."""
     step = np.diff(stamp) / NANOSECONDS
+    ends = np.flatnonzero(step > GAP * np.median(step))
+    part = np.searchsorted(ends, index)
+    first = np.concatenate([[0], ends + 1])[part]
+    last = np.append(ends, len(stamp) - 1)[part]
+    left = np.clip(index - (by_s < 0), first, np.maximum(last - 1, first))
+    left = np.minimum(left, len(step) - 1)
     time = (stamp[index] - stamp[left]) / NANOSECONDS + by_s
-    before = np.where(left > 0, step[left - 1], np.nan)
-    after = np.where(left + 1 < last, step[np.minimum(left + 1, last - 1)], np.nan)
+    time[last - first + 1 < FEWEST_POSES] = np.nan
+    before = np.where(left > first, step[left - 1], np.nan)
+    after = np.where(left + 1 < last, step[np.minimum(left + 1, len(step) - 1)], np.nan)
     return Stencil(left, time, step[left], before, after)
 
 
