@@ -13,6 +13,7 @@ import smfeval
 from smfeval import read, write
 from smfeval.align.quantities import Extent
 from smfeval.evaluation import Options
+from smfeval.maths import so3
 from smfeval.show.study import csv, document, terminal
 from smfeval.show.study.layout import grids
 from smfeval.studies.find import find_tasks
@@ -22,6 +23,7 @@ from smfeval.studies.run import run_study
 from smfeval.studies.tables import IMPROPER, MIXED
 from smfeval.studies.task import evaluate_task
 from smfeval.summarise.number import Intervals
+from smfeval.track import About, GaussianTrack
 from support.drifting import dead_reckoning
 from support.studies import drifting_tracks
 
@@ -145,6 +147,28 @@ def test_nobody_is_marked_on_beliefs_where_scores_are_not_proper(folder, tmp_pat
     assert columns["mae"].detail != IMPROPER
     as_the_paper = studied(folder, tmp_path / "out", options=options, ranks_improper=True)
     assert marked(as_the_paper, "energy") == {"liar"}  # the best score is not the consistent one's
+
+
+def test_nobody_is_marked_where_windows_refute_what_covariances_imply(folder, tmp_path, rng):
+    """A velocity that is wrong for a whole track: covariances grow, increments are correlated."""
+    count = np.arange(1.0, 301)
+    for name, tighter in TIGHTER.items():
+        (folder / f"fast {name}").mkdir(exist_ok=True)
+        for track in TRACKS:
+            truth = read(folder / "truth" / f"{track}.tum")
+            covariance = np.zeros((300, 6, 6))
+            covariance[:, range(3), range(3)] = ((0.002 * count) ** 2 / tighter)[:, None]
+            covariance[:, range(3, 6), range(3, 6)] = 1e-5 / tighter
+            position = truth.position + 0.002 * rng.normal(size=3) * count[:, None]
+            turned = so3.compose(truth.rotation, so3.exp(1e-5**0.5 * rng.normal(size=(300, 3))))
+            about = About(body="imu", world="odom", gauge="se3")
+            belief = GaussianTrack(truth.stamp, position, turned, covariance, about=about)
+            write(belief, folder / f"fast {name}" / f"{track}.square")
+    found = tuple(PlannedEstimator(name, f"fast {name}/{{track}}.square") for name in TIGHTER)
+    study = studied(folder, tmp_path / "out", estimators=found)
+    assert {each.scored_under for each in study.results} == {"projected"}
+    assert {each.independent for each in study.results} == {False}
+    assert all(marked(study, metric) == set() for metric in BELIEFS)
 
 
 def test_how_residuals_were_scored_is_written(folder, tmp_path):

@@ -286,7 +286,23 @@ class Evaluation(Result):
     @property
     def comparable(self) -> bool:
         """Whether scores of the belief may be ranked: they are proper under the alignment."""
-        return self.claim is None or self.claim.is_proper
+        proper = self.claim is None or self.claim.is_proper
+        return proper and self.has_independent_increments is not False
+
+    @property
+    def has_independent_increments(self) -> bool | None:
+        """Whether windows bear out the joint covariance that an alignment was accounted for with.
+
+        None where none is implied, or tested. It assumes independent increments. A velocity that is
+        wrong for a whole track has none: an alignment absorbs more of it than is accounted for, and
+        scores favour tighter beliefs.
+        """
+        motion = self.relative_motion
+        if self.claim is None or self.claim.how != "projected" or motion is None:
+            return None
+        if self.claim.joint.kind != "implied":
+            return None
+        return motion.first is not None if motion.all_rows else None
 
     @property
     def uses_reported_noise(self) -> bool:

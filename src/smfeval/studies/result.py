@@ -38,6 +38,7 @@ class TaskResult:
     doubts: tuple[tuple[str, str], ...] = ()  # what looks wrong in the files: kind and sentence
     gauge: str | None = None  # the alignment that was used
     joint: str | None = None  # which joint covariance was claimed: given, implied or unknown
+    independent: bool | None = None  # whether increments are, as an implied J assumes
     scored_under: str | None = None  # which covariance of the residuals (`evaluation.claim`)
     alternatives: tuple[Alternative, ...] = ()  # with other choices, where that is asked for
     withheld: str | None = None  # why k is no evidence here: gaps between stamps, or a doubt
@@ -98,7 +99,7 @@ class TaskResult:
 
     @property
     def is_proper(self) -> bool:
-        """Whether scores of the belief are proper under the alignment, so that they rank."""
+        """Whether scores of the belief are proper under the alignment, if what is implied holds."""
         return self.scored_under in PROPER
 
     @property

@@ -25,14 +25,15 @@ from smfeval.summarise.numbers import NUMBERS, metrics
 
 OPPOSED, OPPOSED_P = "opposed", "opposed_p"  # no columns: the hypothesis is counted from them
 UNREFERENCED = ("k_pair", "nees_median")  # columns of pairs that need no reference
+MOST_REFUTED = 0.25  # of an estimator's tracks, increments that are not independent; chance: 5 %
 OF_ERRORS = ("mae", "rmse")  # metrics of the mean alone: a fit changes no claim about it
 WIN_NOTES = {
     "k": ("k: who is closest to 1 wins, as a ratio, track by track",),
     "coverage_90": ("90 % coverage: who is closest to 90 % wins, track by track",),
 }
 IMPROPER = (
-    "without cross-covariances, scores of beliefs are not proper after an alignment: one that is "
-    "overconfident can score better"
+    "without known cross-covariances, scores of beliefs are not proper after an alignment: one "
+    "that is overconfident can score better"
 )
 MIXED = "not all have the same alignment"
 NO_HORIZON = "relative motion has no horizon with enough windows that are independent"
@@ -135,11 +136,12 @@ def _boards(
     runs, improper = np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.bool_)
     alignments, kinds = np.full(shape, -1, dtype=np.int64), dict[str | None, int]()
     cells: dict[str, dict[tuple[int, int], list[Number]]] = {m: defaultdict(list) for m in metrics}
+    refuted = refuted_estimators([each for each in results if isinstance(each, TaskResult)])
     for each in results:
         where = row[each.name], place[each.track]
         runs[int(each.failure is not None)][where] += 1
         if isinstance(each, TaskResult) and each.failure is None:
-            improper[where] |= not each.is_proper
+            improper[where] |= not each.is_proper or each.estimator in refuted
             alignments[where] = kinds.setdefault(each.gauge, len(kinds))
         for metric, number in dict(each.numbers).items():
             if number is not None:
@@ -155,6 +157,15 @@ def _boards(
         boards.append(Board(metric, unit, values, nan_runs))
     nowhere = np.zeros(shape, dtype=np.bool_)
     return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, improper, alignments)
+
+
+def refuted_estimators(results: Sequence[TaskResult]) -> set[str]:
+    """Estimators whose implied joint covariance is refuted: their increments are correlated."""
+    tested: dict[str, list[bool]] = defaultdict(list)
+    for each in results:
+        if each.independent is not None:
+            tested[each.estimator].append(not each.independent)
+    return {name for name, wrong in tested.items() if sum(wrong) > MOST_REFUTED * len(wrong)}
 
 
 def sections(plan: Plan, results: Sequence[TaskResult]) -> tuple[StudySection, ...]:

@@ -258,6 +258,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             ),
             gauge=evaluation.alignment.kind,
             joint=None if claim is None else claim.joint.kind,
+            independent=evaluation.has_independent_increments,
             scored_under=None if claim is None else claim.how,
             alternatives=_alternatives(task, evaluation) if task.sensitivity else (),
             withheld=why_withheld(evaluation),
