@@ -13,6 +13,7 @@ import re
 import select
 import sys
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 2**21  # read at a time
 WAIT_S = 0.2  # how long standard input is waited for
 AHEAD_S = 10.0  # after the row before: a pause, or a stamp from the future
-CONFIRMED = 5  # rows in a row that tell which
+CONFIRMED = 5  # rows in a row, none ahead of the one before, that tell which
+SLOW_ROWS = 20  # rows in a row of a stream that is so slow
 MOST_NOTICES = 5  # rows that are named
 NOT_FINITE = re.compile(rb"(?i)(?<![\w\"])(nan|inf|infinity)(?![\w\"])")
 
@@ -141,8 +143,10 @@ def in_order(stamp: Ints, last: int | None, *, ended: bool = False) -> StampOrde
             behind += last is not None and last - time > limit
             continue
         held.append(row)
+        run = [times[each] for each in held[-CONFIRMED:]]
+        together = len(run) == CONFIRMED and all(b - a <= limit for a, b in pairwise(run))
         follows = last is not None and time - last <= limit
-        if follows or len(held) >= CONFIRMED:
+        if follows or together or len(held) >= SLOW_ROWS:
             kept, held, last, behind = kept + held, [], time, 0
     return StampOrder(kept + held if ended else kept, [] if ended else held, future, late, behind)
 
