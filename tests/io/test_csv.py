@@ -751,7 +751,7 @@ def test_two_axes_without_a_yaw_are_positions_in_a_plane(names, tmp_path):
         assert track.representation == "deterministic"
 
 
-@pytest.mark.parametrize("third", ["height_m", "Up", "z_offset", "depth"])
+@pytest.mark.parametrize("third", ["height_m", "Elevation", "z_offset", "depth"])
 def test_two_axes_beside_what_may_be_the_third_are_refused(third, tmp_path):
     columns = {"t": [0.0, 0.1], "x": [1.0, 2.0], "y": [1.0, 2.0], third: [5.0, 6.0]}
     with pytest.raises(FormatError, match="no column is known to be z; say it"):
@@ -782,3 +782,33 @@ def test_protection_levels_that_cannot_be_meant_are_refused(levels, sentence, tm
     path = csv(tmp_path / "a.csv", pose_columns(poses(N, rng)) | levels)
     with pytest.raises(SmfevalError, match=re.escape(sentence)):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "sigmas"),
+    [
+        (("east", "north", "up"), ("std_e", "std_n", "std_u")),
+        (("Easting [m]", "Northing [m]", "Up [m]"), ("east_std", "north_std", "up_std")),
+        (("lat", "lon", "alt"), ("sde", "sdn", "sdu")),
+        (("lat", "lon", "alt"), ("sigma_east", "sigma_north", "sigma_up")),
+    ],
+)
+def test_east_north_and_up_are_axes_where_positions_are(names, sigmas, tmp_path):
+    place = {name: [1.0 + i, 2.0 + i] for i, name in enumerate(names)}
+    columns = (
+        {"t": [0.0, 0.1]} | place | {name: [0.1 * (i + 1)] * 2 for i, name in enumerate(sigmas)}
+    )
+    track = read(csv(tmp_path / "a.csv", columns))
+    np.testing.assert_allclose(
+        np.diagonal(track.position_covariance[0]), [0.01, 0.04, 0.09], rtol=1e-9
+    )
+    if names[0] != "lat":
+        np.testing.assert_array_equal(track.position[0], [1.0, 2.0, 3.0])
+
+
+def test_east_and_north_beside_x_and_y_are_not_guessed(tmp_path):
+    columns = {"t": [0.0, 0.1]} | {axis: [1.0, 2.0] for axis in "xyz"}
+    columns |= {f"std_{axis}": [0.1, 0.1] for axis in "enu"}
+    track = read(csv(tmp_path / "a.csv", columns))
+    assert track.representation == "deterministic"
+    assert track.provenance.unread.names == ("std_e", "std_n", "std_u")

@@ -12,6 +12,7 @@ from smfeval.errors import OptionError
 from smfeval.maths import geodesy, so3
 from smfeval.track import About, GaussianTrack, ParticleTrack, Track
 from support.beliefs import circuit, covariances, particles
+from support.commands import refused, run
 
 NAGOYA = Path(__file__).parents[2].parent / "shared" / "data" / "gnss_nagoya"
 HERE, THERE = np.array([48.1, 11.5, 520.0]), np.array([48.13, 11.44, 505.0])
@@ -145,3 +146,19 @@ def test_a_real_drive_is_scored_alike_about_any_origin():
         (read(rover, origin=(35.1, 137.0, 0.0)), other),
     ):
         assert numbers(evaluate(estimate, reference)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_converted_track_may_be_moved_to_another_origin(tmp_path, capsys):
+    track = made(np.random.default_rng(7), HERE)
+    write(track, tmp_path / "here.square")
+    there = origin_text(THERE)
+    for names, origin in (("here there", there), ("there back", origin_text(HERE))):
+        files = [tmp_path / f"{name}.square" for name in names.split()]
+        assert run(capsys, "convert", *files, "--origin", origin).code == 0
+    moved, back = read(tmp_path / "there.square"), read(tmp_path / "back.square")
+    np.testing.assert_array_equal(origin_of(moved), THERE)
+    np.testing.assert_allclose(moved.position, carry_to_origin(track, HERE, THERE).position)
+    np.testing.assert_allclose(back.position, track.position, atol=1e-6)
+    write(track.with_about(extra=()), tmp_path / "nowhere.square")
+    words = ("convert", tmp_path / "nowhere.square", tmp_path / "a.square", "--origin", there)
+    assert "names no place on Earth that --origin could move" in refused(capsys, *words)

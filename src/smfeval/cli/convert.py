@@ -4,8 +4,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from smfeval.align.body import move_to_body
-from smfeval.associate.origin import ORIGIN_KEY
+from smfeval.associate.origin import ORIGIN_KEY, carry_to_origin, origin_of
 from smfeval.cli.flags import given_files, read_keywords
 from smfeval.cli.outputs import check_outputs, show_result
 from smfeval.cli.progress import progress
@@ -14,7 +16,7 @@ from smfeval.io import files_to_read, files_to_write, is_geodetic, losses, read,
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import Format, format_for_writing
-from smfeval.io.geodetic import is_of_fixes
+from smfeval.io.geodetic import is_of_fixes, refuse_nowhere
 from smfeval.io.header import assumed_words
 from smfeval.schema import ORDERS
 from smfeval.show import check
@@ -27,13 +29,13 @@ BAG_TITLES = {".mcap": "MCAP", ".bag": "ROS 1 bag"}
 def run(chosen: argparse.Namespace) -> int:
     """Convert one track; returns the exit code."""
     target = Path(chosen.target)
-    options, origin = _split_origin(chosen, read_keywords(chosen, gauge=True))
+    options, origin, moved_to = _split_origin(chosen, read_keywords(chosen, gauge=True))
     given = given_files(chosen.extrinsic, chosen.calibration, chosen.telemetry)
     inputs = [*files_to_read(chosen.source, **options), *given]
     check_outputs(files_to_write(target, chosen.to), inputs=inputs, force=chosen.force)
 
     with progress("converting"):
-        track = _correct(read(chosen.source, **options), chosen)
+        track = _correct(_at_origin(read(chosen.source, **options), moved_to), chosen)
         track = _change_body(track, chosen)
         files = write(
             track,
@@ -57,13 +59,26 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _split_origin(
     chosen: argparse.Namespace, options: dict[str, Any]
-) -> tuple[dict[str, Any], Any]:
-    """Options of reading, and the origin where it is for writing: of a track in local axes."""
-    target = format_for_writing(Path(chosen.target), chosen.to)
+) -> tuple[dict[str, Any], Any, Any]:
+    """Options of reading, and the origin of a track in local axes: for a map, or to move it to."""
     others = {name: value for name, value in options.items() if name != "origin"}
-    if "origin" not in options or not target.geodetic or is_geodetic(chosen.source, **others):
-        return options, None
-    return others, options["origin"]
+    if "origin" not in options or is_geodetic(chosen.source, **others):
+        return options, None, None
+    target = format_for_writing(Path(chosen.target), chosen.to)
+    here = options["origin"]
+    return others, *((here, None) if target.geodetic else (None, here))
+
+
+def _at_origin(track: AnyTrack, origin: tuple[float, float, float] | None) -> AnyTrack:
+    """The track in the axes at another place; one that does not say where it is is refused."""
+    if origin is None:
+        return track
+    own = origin_of(track)
+    if own is None:
+        name = track.provenance.name
+        raise OptionError(f"{name}: the track names no place on Earth that --origin could move")
+    refuse_nowhere(np.array(origin))
+    return carry_to_origin(track, own, np.array(origin))
 
 
 def _summarise_conversion(

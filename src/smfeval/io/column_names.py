@@ -52,8 +52,10 @@ GEODETIC_NAMES = {
 }
 GEODETIC = ("lat", "lon", "alt")
 HEIGHTS = {"z", "alt", "altitude", "height", "elevation", "elev", "up", "down", "depth", "h", "msl"}
+ENU_NAMES = {"east": "x", "easting": "x", "north": "y", "northing": "y", "up": "z"}
 POSE_NAMES = {
     **GEODETIC_NAMES,
+    **{f"{name}{unit}": axis for name, axis in ENU_NAMES.items() for unit in ("", "_m")},
     **dict.fromkeys(("yaw", "theta"), "yaw"),
     **{angle: angle for angle in ANGLES[:2]},
     **{name.format(axis): axis for name in POSITION_NAMES for axis in AXES},
@@ -202,6 +204,8 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         )
 
     stamp = pose.pop("stamp")
+    if "lat" not in pose and _normalise(names[pose["x"]]).partition("_")[0] not in ENU_NAMES:
+        roles = [None if isinstance(role, NamedEntry) and role.enu else role for role in roles]
     by_user = next((role[6:] for role in said if role.startswith("stamp_")), None)
     of_covariance = {role: name for role, name in said.items() if role not in of_pose}
     readings, incomplete = _covariance(place, names, roles, of_covariance, planar=planar)

@@ -25,6 +25,7 @@ AXIS_ROWS = {
     **{name.format(axis): 3 + i for i, axis in enumerate("xyz") for name in ROTATION_AXES},
     **{axis: 3 + i for i, axis in enumerate(("roll", "pitch", "yaw"))},
 }
+ENU_ROWS = {"e": 0, "east": 0, "n": 1, "north": 1, "u": 2, "up": 2}
 KINDS = {
     **dict.fromkeys(("sigma", "sig", "std", "stddev", "std_dev", "stdev", "sd", "s"), "sigma"),
     **dict.fromkeys(("var", "variance"), "variance"),
@@ -41,7 +42,7 @@ def _one_of(known: Iterable[str]) -> str:
     return "|".join(sorted(known, key=len, reverse=True))
 
 
-_KIND, _AXIS = _one_of(kind for kind in KINDS if len(kind) > 1), _one_of(AXIS_ROWS)
+_KIND, _AXIS = _one_of(kind for kind in KINDS if len(kind) > 1), _one_of(AXIS_ROWS | ENU_ROWS)
 BY_AXES = (  # compiled when a column is met
     rf"(?P<kind>{_KIND})_?(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?",  # std_x, cov_x_y
     rf"(?P<i>{_AXIS})(?:_?(?P<j>{_AXIS}))?_?(?P<kind>{_KIND})",  # x_std, xy_cov
@@ -77,6 +78,7 @@ class NamedEntry:
     family: str = ""
     entry: Entry | None = None
     number: tuple[str, ...] = ()
+    enu: bool = False  # of east, north and up, which are x, y and z where positions are
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ def part_named(key: str) -> NamedEntry | None:
         kind, i, j = KINDS[match["kind"]], match["i"], match["j"]
         if kind == "sigma" and j:
             return None  # sigma_xx may be a variance, sigma_xy a signed root
-        return NamedEntry(kind, entry=(AXIS_ROWS[i], AXIS_ROWS[j or i]))
+        rows = AXIS_ROWS | ENU_ROWS
+        return NamedEntry(kind, entry=(rows[i], rows[j or i]), enu=i in ENU_ROWS)
     return None
 
 
