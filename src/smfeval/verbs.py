@@ -359,17 +359,20 @@ def measure_sweep(
 ) -> Sweep:
     """Score the runs of a sweep, those of the lab by its own function, and judge each knob."""
     from smfeval.compare.sweep import sweep_of  # noqa: PLC0415  only where asked for
+    from smfeval.io.documents import TABLES, write_document  # noqa: PLC0415
     from smfeval.studies.sweep import points_of_files  # noqa: PLC0415
 
     check_output_folder(plan.output)
     points, failures = (points_of_lab or points_of_files)(plan, **labour)
-    return sweep_of(
+    found = sweep_of(
         points,
         name=plan.name,
         failures=failures,
         dimension=plan.options.space.dimension,
         level=plan.options.intervals.level,
     )
+    write_document(found.to_dict(), plan.output / TABLES)
+    return found
 
 
 def examine(

@@ -342,3 +342,25 @@ def test_a_study_of_two_thousand_tracks_has_its_tables(tmp_path, monkeypatch, ca
     assert "good: consistent over the study" in printed
     assert "bold: overconfident over the study" in printed
     assert "inf" not in printed
+
+
+def test_every_run_has_a_file_for_evo_with_its_own_name(capsys, folder):
+    from evo.tools import file_interface  # noqa: PLC0415
+
+    put(estimate(31), folder / "good" / "one_2.square")
+    text = FAST.replace("good/{track}.square", "good/{track}*.square")
+    planned(folder, text)
+    assert run(capsys, "study", "study.toml", *HERE, "--save-evo", "out.zip").code == 0
+    names = ["good_one_1", "good_one_2", "good_two_1", "bold_one_1", "bold_two_1"]
+    found = {name: file_interface.load_res_file(f"out_{name}.zip") for name in names}
+    assert {name: result.info["est_name"] for name, result in found.items()} == {
+        name: name for name in names
+    }
+    rows = pl.read_parquet("study_results/tasks.parquet").select("estimator", "track", "rmse")
+    (rmse,) = rows.filter(estimator="bold", track="two")["rmse"]
+    assert found["bold_two_1"].stats["rmse"] == pytest.approx(rmse)
+    assert len(found["bold_two_1"].np_arrays["error_array"]) == 60
+    assert Path("out_bold_two_1.nees.zip").exists()
+    assert not Path("out.zip").exists()
+    words = ("study", "study.toml", *HERE, "--save-evo", "out.zip")
+    assert "--force overwrites it" in refused(capsys, *words)

@@ -9,9 +9,14 @@ import jsonschema
 import polars as pl
 import pytest
 
+import smfeval
 from smfeval.cli.main import VERBS
+from smfeval.compare.sweep import sweep_of
 from support.commands import refused, run
 from support.evaluations import evaluated
+from support.study_folders import FAST, planned, simple
+from support.sweep_folders import PLAN, turned
+from support.sweep_points import line
 
 SCHEMA = json.loads(files("smfeval").joinpath("schemas/table.json").read_text())
 
@@ -63,6 +68,27 @@ def test_quiet_says_the_verdicts(here, capsys):
     assert [line.partition(":")[0] for line in said] == ["bold.json, bold", "good.json, good"]
 
 
+def test_results_of_several_kinds_are_a_table_each(here, capsys):
+    sweep_of(line(0.3)).save("sweep.json")
+    shown = run(capsys, "table", "bold.json", "sweep.json", "good.json").out
+    scores, sweep = (part.splitlines() for part in shown.split("\n\n"))
+    assert [row.split()[0] for row in scores] == ["result", "bold.json", "good.json"]
+    assert sweep[0].split()[:3] == ["estimate", "track", "settings"]
+    assert len(sweep) == 6
+
+
+def test_output_folders_of_studies_and_sweeps_are_results(here, capsys, monkeypatch):
+    monkeypatch.setattr("smfeval.studies.workers.usable_cores", lambda: 1)
+    planned(simple(here), FAST)
+    assert run(capsys, "study", "study.toml", "-q").code == 0
+    folder, file = (run(capsys, "table", f"study_results{end}").out for end in ("", "/tables.json"))
+    assert folder == file
+    assert len(folder.splitlines()) == 5
+    smfeval.sweep(planned(turned(here, ("one",)), PLAN.replace(', "two", "three"', ""), "s.toml"))
+    shown = run(capsys, "table", "s_results").out.splitlines()
+    assert len(shown) == 1 + 10
+
+
 def test_what_cannot_be_a_table_is_refused(here, capsys):
     assert "there is no column 'kk'; 'k' may be meant" in refused(
         capsys, "table", "bold.json", "--columns", "kk"
@@ -73,7 +99,11 @@ def test_what_cannot_be_a_table_is_refused(here, capsys):
     assert "--columns chooses what text" in refused(capsys, "table", "bold.json", *ignored)
     assert "two formats" in refused(capsys, "table", "bold.json", "--json", "--format", "csv")
     (here / "pair.json").write_text('{"schema": "smfeval.pair/1", "axes": "xyz", "pairs": []}')
-    assert "a table has results of one kind" in refused(capsys, "table", "bold.json", "pair.json")
+    both = ("table", "bold.json", "pair.json")
+    for one in ("--json", "--format=csv", "--save=all.csv"):
+        assert "a table has results of one kind" in refused(capsys, *both, one)
+    (here / "empty").mkdir()
+    assert "empty/tables.json" in refused(capsys, "table", "empty")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -172,6 +172,23 @@ def test_json_follows_its_schema_and_markdown_is_a_table(nightly, capsys, monkey
     assert "| e | RMSE | 1 m | 2.07 m | +1.07 m | 8 | 0.00781 | worse |" in shown
 
 
+def test_several_studies_are_each_held_against_the_first(nightly, capsys, monkeypatch):
+    monkeypatch.chdir(nightly)
+    words = ("study", "--diff", "old", "old", "new")
+    said = run(capsys, *words, "-q", "--fail-if", "worse>0")
+    assert [line.partition(":")[0] for line in said.out.splitlines()] == [
+        "old -> old",
+        "old -> new",
+    ]
+    assert said.code == 1
+    assert said.err == "smfeval: --fail-if: old -> new: worse > 0 (1)\n"
+    document = json.loads(run(capsys, *words, "--json").out)
+    jsonschema.validate(document, SCHEMA)
+    assert [each["new"]["folder"] for each in document["results"]] == ["old", "new"]
+    assert run(capsys, *words).out.count(" -> new: 1 worse") == 1
+    assert "from old to which?" in refused(capsys, "study", "--diff", "old")
+
+
 def test_what_is_no_store_is_refused(nightly, capsys, monkeypatch):
     monkeypatch.chdir(nightly)
     said = refused(capsys, "study", "--diff", "old", ".")

@@ -44,7 +44,7 @@ from smfeval.studies.plan import Plan, apply_recipe, recipe_named
 from smfeval.studies.plan_file import read_plan
 from smfeval.studies.result import Study
 from smfeval.studies.run import StudyPart, StudyRun, run_part, run_study
-from smfeval.studies.store import PAIRS, TASKS
+from smfeval.studies.store import PAIRS, TASKS, evo_files, write_evo
 from smfeval.studies.task import PairTask, Task, files_of
 from smfeval.verbs import check_output_folder, write_tables
 
@@ -148,7 +148,13 @@ def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> 
     tasks: list[Task | PairTask] = [*found.tasks, *found.pair_tasks]
     local = [each for each in tasks if not any(is_url(given.source) for given in each.inputs)]
     inputs = {Path(chosen.plan), *(file for task in local for file in files_of(task))}
-    check_saves(chosen, inputs=inputs)
+    evo = [
+        file
+        for path in outputs_of(chosen, "evo")
+        for _, files in evo_files(path, ((t.estimator, t.track, t.repeat) for t in found.tasks))
+        for file in files
+    ]
+    check_saves(chosen, inputs=inputs, more=evo)
     tables = [plan.output / f"tables{entry.suffix}" for entry in FORMATS.values()]
     there = [path for path in (*tables, plan.output / TASKS, plan.output / PAIRS) if path.exists()]
     check_outputs(there, inputs=inputs, force=True)
@@ -180,6 +186,9 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
     texts = {entry.suffix: entry.text for entry in FORMATS.values()}
     for path in outputs_of(chosen, "document", "table"):
         write_text(path, texts[path.suffix.lower()](study))
+    for path in outputs_of(chosen, "evo"):
+        made = write_evo(study.results, plan.output, path)
+        print(f"smfeval: {len(made)} files for evo, such as {made[0]}", file=sys.stderr)
     _print(done, chosen)
     draw(chosen, "study", study)
     return study
@@ -291,19 +300,26 @@ def _check_diff_flags(chosen: argparse.Namespace) -> None:
 
 
 def _run_diff(chosen: argparse.Namespace) -> int:
-    """Say what moved between two studies; returns the exit code."""
+    """Say what moved from one study to others; returns the exit code."""
     from smfeval.show.study import diff as shown  # noqa: PLC0415  only where asked for
     from smfeval.studies.diff import diff_studies  # noqa: PLC0415
 
     conditions = [diff_condition(text) for text in chosen.fail_if]
-    found = diff_studies(*chosen.diff)
+    old, *others = chosen.diff
+    if not others:
+        raise OptionError(f"--diff needs two folders or more: from {old} to which?")
+    found = [diff_studies(old, new) for new in others]
     if chosen.json:
-        print(json_text(shown.document(found)), end="")
+        documents = [shown.document(each) for each in found]
+        several = {"schema": shown.SCHEMA, "results": documents}
+        print(json_text(documents[0] if len(found) == 1 else several), end="")
     elif chosen.quiet:
-        print(shown.summary(found))
+        print("\n".join(map(shown.summary, found)))
     else:
         write = shown.markdown if chosen.format == "markdown" else shown.text
-        print(write(found, verbose=chosen.verbose), end="")
+        print("\n".join(write(each, verbose=chosen.verbose) for each in found), end="")
     return exit_code(
-        each.violation_by(found.count(each.name), "the studies") for each in conditions
+        condition.violation_by(each.count(condition.name), f"{each.old} -> {each.new}")
+        for each in found
+        for condition in conditions
     )

@@ -1,11 +1,12 @@
 """`smfeval table RESULT.json...`: past results side by side."""
 
 import argparse
+from typing import Any
 
 from smfeval.cli.outputs import check_saves, write_text
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError
-from smfeval.io.documents import read_document
+from smfeval.io.documents import document_in, kind_of, read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
 from smfeval.show.report import ReportSection
@@ -20,18 +21,26 @@ ENDINGS = {"markdown": ".md", "latex": ".tex", "csv": ".csv"}
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Print one table of saved results; returns the exit code."""
+    """Print saved results, a table for each kind of them; returns the exit code."""
     _check_flags(chosen)
-    check_saves(chosen, inputs=chosen.results)
-    table = table_of([(str(path), read_document(path)) for path in chosen.results])
-    if chosen.sort is not None:
-        table = table.sorted_by(chosen.sort)
+    files = [document_in(path) for path in chosen.results]
+    check_saves(chosen, inputs=files)
+    kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for path, document in ((path, read_document(path)) for path in files):
+        kind = "all" if chosen.json or chosen.save or chosen.format == "csv" else kind_of(document)
+        kinds.setdefault("score" if kind == "study" else kind, []).append((str(path), document))
     names = None if chosen.columns is None else [n.strip() for n in chosen.columns.split(",")]
-    for path in outputs_of(chosen, "document"):
-        write_text(path, json_text(results_table.document(table)))
-    for path in outputs_of(chosen, "table"):
-        write_text(path, table_text(table, path.suffix.lower(), names))
-    _print(table, names, chosen)
+    for number, documents in enumerate(kinds.values()):
+        table = table_of(documents)
+        if chosen.sort is not None:
+            table = table.sorted_by(chosen.sort)
+        for path in outputs_of(chosen, "document"):
+            write_text(path, json_text(results_table.document(table)))
+        for path in outputs_of(chosen, "table"):
+            write_text(path, table_text(table, path.suffix.lower(), names))
+        if number and not chosen.quiet:
+            print()
+        _print(table, names, chosen)
     return 0
 
 

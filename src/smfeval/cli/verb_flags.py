@@ -141,14 +141,15 @@ FLAGS: dict[str, VerbFlags] = {
         ),
         file(
             "--diff",
-            ("OLD", "NEW"),
-            "what changed between the output folders of two studies, significantly or not",
-            nargs=2,
+            "FOLDER",
+            "output folders of studies or sweeps: what changed from the first to each other one, "
+            "significantly or not",
+            nargs="+",
         ),
         "drafting a plan",
         file("--init", "FOLDER", "write a plan for this folder"),
         file("-o --output", "FILE", "default study.toml"),
-        *save_flags(*DRAWN, "document", "table", "junit", "badge"),
+        *save_flags(*DRAWN, "document", "table", "evo", "junit", "badge"),
         *OUTPUT,
         shown="list workers sensitivity fresh format fail-if recipe "
         "diff init save force json quiet verbose",
@@ -236,7 +237,12 @@ FLAGS: dict[str, VerbFlags] = {
     "table": verb_flags(
         "Past results in one table: what --json printed, or save wrote in Python.",
         ("runs/*.json", "a.json b.json --columns k,rmse --sort k --format markdown"),
-        file("results", "RESULT.json", f"of {', '.join(DOCUMENT_KINDS)}", nargs="+"),
+        file(
+            "results",
+            "RESULT.json",
+            f"of {', '.join(DOCUMENT_KINDS)}; or the output folder of a study or a sweep",
+            nargs="+",
+        ),
         flag("--columns", "A,B", "numbers to show (default: those that fit)"),
         flag("--sort", "COLUMN", "by this column, the smallest first"),
         choice(

@@ -29,6 +29,9 @@ POINTS = re.compile("match|point|feature|inlier")  # columns that count what a s
 KINDS = ("score", "pair", "study", "sweep", "calibrate", "explain")  # whose results are a table
 
 
+TABLES = "tables.json"  # in the output folder of a study or a sweep
+
+
 @dataclass(frozen=True, repr=False)
 class SavedResult(Result):
     """A result as it was saved: all of its numbers, but not the scans behind them."""
@@ -52,6 +55,11 @@ def load(path: str | Path) -> SavedResult:
     """
     document = read_document(path)
     return SavedResult(words.visible(str(path)), kind_of(document), document)
+
+
+def document_in(path: Path) -> Path:
+    """The document of a result; of an output folder of a study or a sweep, the one in it."""
+    return path / TABLES if path.is_dir() else path
 
 
 def kind_of(document: dict[str, Any]) -> str:

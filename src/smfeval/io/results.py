@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing, write_parquet
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.score.pit import effective_particles
@@ -78,26 +78,66 @@ def evo_files(path: Path, names: Sequence[str]) -> list[Path]:
 def write_evo_results(evaluations: Sequence[Evaluation], path: Path) -> tuple[Path, ...]:
     """Write the APE of each estimate, and the NEES, if there is one, beside it (`evo_files`)."""
     names = [each.estimate.provenance.name for each in evaluations]
-    wanted = [(each, rule) for each in evaluations for rule in EVO_METRICS]
-    written = []
-    for (evaluation, rule), target in zip(wanted, evo_files(path, names), strict=True):
-        if rule in evaluation.position.series:
-            with replacing(target) as temporary:
-                _write_evo_result(evaluation, rule, temporary)
-            written.append(target)
+    targets, written = evo_files(path, names), []
+    for at, evaluation in enumerate(evaluations):
+        scored = evaluation.position
+        written += write_evo_series(
+            scored.series,
+            scored.estimate.stamp,
+            targets[2 * at : 2 * at + 2],
+            names=(evaluation.reference.provenance.name, names[at]),
+            aligned_by=evaluation.alignment.kind,
+            more={
+                "distances_from_start": _travelled_distance(scored.reference.position),
+                "distances": _travelled_distance(scored.estimate.position),
+            },
+        )
     return tuple(written)
 
 
-def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:
-    scored, (name, unit) = evaluation.position, EVO_METRICS[rule]
-    values, stamp = scored.series[rule], scored.estimate.stamp
-    info = {
-        "title": f"{name} w.r.t. position ({unit})\n(aligned by {evaluation.alignment.kind})",
-        "ref_name": evaluation.reference.provenance.name,
-        "est_name": evaluation.estimate.provenance.name,
-        "label": f"{name} ({unit})",
-    }
-    statistics = {
+def write_evo_series(
+    series: Mapping[str, Floats],
+    stamp: Ints,
+    targets: Sequence[Path],
+    *,
+    names: tuple[str, str],
+    aligned_by: str | None,
+    more: Mapping[str, Floats],
+) -> list[Path]:
+    """Write the APE and, if there is one, the NEES of scans as evo's results; the files made.
+
+    `names` are of reference and estimate; `more` are further arrays.
+    """
+    written = []
+    for (rule, (name, unit)), target in zip(EVO_METRICS.items(), targets, strict=True):
+        if rule not in series:
+            continue
+        values = series[rule]
+        info = {
+            "title": f"{name} w.r.t. position ({unit})\n(aligned by {aligned_by})",
+            "ref_name": names[0],
+            "est_name": names[1],
+            "label": f"{name} ({unit})",
+        }
+        arrays = {
+            "error_array": values,
+            "timestamps": stamp / NANOSECONDS,
+            "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
+            **more,
+        }
+        with replacing(target) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+            archive.writestr("info.json", json.dumps(info))
+            archive.writestr("stats.json", json.dumps(_statistics(values), allow_nan=False))
+            for key, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array)
+                archive.writestr(f"{key}.npy", buffer.getvalue())
+        written.append(target)
+    return written
+
+
+def _statistics(values: Floats) -> dict[str, float]:
+    return {
         "rmse": float(np.sqrt(np.mean(values**2))),
         "mean": float(np.mean(values)),
         "median": float(np.median(values)),
@@ -106,20 +146,6 @@ def _write_evo_result(evaluation: Evaluation, rule: str, path: Path) -> None:
         "max": float(np.max(values)),
         "sse": float(np.sum(values**2)),
     }
-    arrays = {
-        "error_array": values,
-        "timestamps": stamp / NANOSECONDS,
-        "seconds_from_start": (stamp - stamp[0]) / NANOSECONDS,
-        "distances_from_start": _travelled_distance(scored.reference.position),
-        "distances": _travelled_distance(scored.estimate.position),
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("info.json", json.dumps(info))
-        archive.writestr("stats.json", json.dumps(statistics, allow_nan=False))
-        for key, array in arrays.items():
-            buffer = io.BytesIO()
-            np.save(buffer, array)
-            archive.writestr(f"{key}.npy", buffer.getvalue())
 
 
 def _travelled_distance(position: Floats) -> Floats:

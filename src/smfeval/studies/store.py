@@ -24,6 +24,7 @@ import polars as pl
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import write_parquet
+from smfeval.io.results import EVO_METRICS, write_evo_series
 from smfeval.studies.plan import partition_folder
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
@@ -103,6 +104,38 @@ def read_scans(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame
         known = frame.collect_schema()
         frame = frame.select(name for name in columns if name in known)
     return frame.collect()
+
+
+def evo_files(path: Path, runs: Iterable[tuple[str, str, int]]) -> list[tuple[str, list[Path]]]:
+    """Of runs (estimator, track, repeat) a name for evo, and the files of their APE and NEES."""
+    named, every = [], list(runs)
+    repeated = any(repeat for *_, repeat in every)
+    for estimator, track, repeat in every:
+        parts = (estimator, track, *([str(repeat + 1)] if repeated else []))
+        name = "_".join(re.sub(r"[^\w.-]+", "-", part) for part in parts)
+        files = [path.with_name(f"{path.stem}_{name}{end}") for end in (".zip", ".nees.zip")]
+        named.append((name, files))
+    return named
+
+
+def write_evo(results: Sequence[TaskResult], output: Path, path: Path) -> list[Path]:
+    """The APE and NEES of every run that was scored, each as a result of evo; the files made."""
+    written: list[Path] = []
+    named = evo_files(path, ((each.estimator, each.track, each.repeat) for each in results))
+    for (name, files), each in zip(named, results, strict=True):
+        if each.failure is not None:
+            continue
+        frame = read_scans(scans_path(output, each), ("stamp", *EVO_METRICS))
+        known = [rule for rule in EVO_METRICS if frame[rule].null_count() == 0]
+        written += write_evo_series(
+            {rule: frame[rule].to_numpy() for rule in known},
+            frame["stamp"].to_numpy(),
+            files,
+            names=(each.track, name),
+            aligned_by=each.gauge,
+            more={},
+        )
+    return written
 
 
 def _number_cells(numbers: Mapping[str, Number | None]) -> dict[str, float | str | None]:
