@@ -268,8 +268,10 @@ def _write_draft(chosen: argparse.Namespace, folder: Path, path: Path) -> str:
             f"{path} is there and is not what would be drafted for {folder}: run it "
             f"(smfeval study {path}), or draft another (smfeval study --init {folder} -o FILE)"
         )
-    with writing(path) as stream:
-        stream.write(text)
+    for name, content in (*((path.parent / name, c) for name, c in draft.copies), (path, text)):
+        name.parent.mkdir(parents=True, exist_ok=True)
+        with writing(name) as stream:
+            stream.write(content)
     plan = read_plan(path)
     for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)

@@ -19,6 +19,7 @@ from smfeval.studies.layout import (
     FolderContents,
     inspect_folder,
 )
+from smfeval.studies.other_tools import inspect_evalio, inspect_evo
 from smfeval.studies.plan import DIVERGED_M, NOT_A_LETTER, Recipe
 
 PLAN_HEAD = """\
@@ -55,6 +56,7 @@ class Draft:
 
     text: str
     skipped: tuple[tuple[str, str], ...]  # what, and why
+    copies: tuple[tuple[str, bytes], ...] = ()  # files that the plan names beside itself
 
 
 def plan_of_folder(
@@ -63,7 +65,12 @@ def plan_of_folder(
     """A commented plan for a folder; `start` is how the plan will call the folder."""
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
-    seen = inspect_datasets(folder) or inspect_folder(folder)
+    seen = (
+        inspect_evalio(folder)
+        or inspect_evo(folder)
+        or inspect_datasets(folder)
+        or inspect_folder(folder)
+    )
     known = f"{words.count(seen.of_datasets, 'reference')} of a known data set"
     if seen.of_datasets and not seen.estimators:
         raise OptionError(
@@ -77,14 +84,16 @@ def plan_of_folder(
         raise OptionError(
             f"{folder}: no estimates with references are found; they may lie in "
             f"{REFERENCE_FOLDERS[0]}/<track>.* and {ESTIMATE_FOLDERS[0]}/<algorithm>/<track>/*, or "
-            "<algorithm>/<track>.*, or in <group>/<track>/ as reference.* and <algorithm>.*"
+            "<algorithm>/<track>.*, or in <group>/<track>/ as reference.* and <algorithm>.*, or be "
+            "results of evalio, or zips of evo that keep their tracks"
         )
     seen.skip(*unused_references(seen), why="a reference for no estimator")
-    start = str(folder) if start is None else start
+    start = "." if seen.copies else str(folder) if start is None else start
     if any(sign in start for sign in "{}"):
         raise OptionError(f"{folder}: a plan cannot name a folder with braces")
     name = folder.resolve().name or "study"
-    return Draft(plan_text(seen, name, escape(start), recipe), tuple(seen.skipped))
+    text = plan_text(seen, name, escape(start), recipe)
+    return Draft(text, tuple(seen.skipped), tuple(seen.copies.items()))
 
 
 def plan_text(seen: FolderContents, name: str, start: str, recipe: Recipe | None = None) -> str:

@@ -70,6 +70,7 @@ class FolderContents:
     skipped: dict[tuple[str, str], None] = field(default_factory=dict)  # what and why, each once
     duplicates: bool = False  # a reference has stamps that stand twice
     of_datasets: int = 0  # references of data sets that are known by their layout
+    copies: dict[str, bytes] = field(default_factory=dict)  # to be written beside the plan, by name
 
     def skip(self, *left_aside: Path | str, why: str) -> None:
         """Leave something aside."""
