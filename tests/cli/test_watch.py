@@ -514,3 +514,19 @@ def test_an_alert_limit_raises_the_alarm_where_an_estimate_calls_itself_safe_and
 def test_an_alert_limit_that_cannot_be_meant_is_refused(more, sentence, here, capsys):
     assert main(["watch", "bold.square", "--ref", "truth.tum", "--once", *more]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_few_rows_at_a_time_are_compared_at_once(here, capsys):
+    """As from a job that runs every second; a stamp from before is not taken again."""
+    rows = Path("honest.square").read_text().splitlines(keepends=True)
+    command = ["watch", "few.square", "--ref", "truth.tum", "--once", "--json", "--state", "s.json"]
+    for upto in (40, 42, 45):
+        Path("few.square").write_text("".join(rows[:upto]))
+        assert main(command) == 0
+    Path("few.square").write_text("".join([*rows[:45], rows[20], rows[45]]))
+    assert main(command) == 0
+    found = events(capsys)
+    assert np.diff([each["scans"] for each in found]).tolist() == [2, 3, 1]
+    assert found[-1]["dropped"] == 1
+    assert main(command) == 2  # nothing new
+    assert "since the state was saved; nothing was watched" in capsys.readouterr().err

@@ -32,6 +32,7 @@ class Waiting:
     stream: BeliefStream
     track: Track | None = None
     place: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    before: int | None = None  # stamp of the last scan that is no longer needed
 
     def read(self, *, ended: bool = False) -> bool:
         """Append what is new; whether anything was."""
@@ -50,6 +51,7 @@ class Waiting:
         """Forget the first scans."""
         if self.track is not None and count:
             left = len(self.track) > count
+            self.before = int(self.track.stamp[count - 1])
             self.track = self.track[count:] if left else None
             self.place = self.place[count:]
 
@@ -61,7 +63,7 @@ class Waiting:
             "name": stream.lines.name,
             "offset": offset,
             "line": line,
-            "last_stamp": stream.last_stamp if stream.lines.is_standard_input else None,
+            "last_stamp": stream.last_stamp if stream.lines.is_standard_input else self.before,
             "dropped": stream.dropped,
             "future": stream.future,
         } | {name: getattr(stream, name) for name in OF_HEADER}
@@ -69,11 +71,13 @@ class Waiting:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on at that line."""
         stream = self.stream
-        if not stream.lines.is_standard_input:
-            stream.lines.offset, stream.lines.line = state["offset"], state["line"]
         for name in (*OF_HEADER, "dropped", "future", "last_stamp"):
             setattr(stream, name, state[name])
-        stream.resumed = stream.last_stamp
+        self.before = stream.last_stamp
+        if stream.lines.is_standard_input:
+            stream.resumed = stream.last_stamp
+        else:
+            stream.lines.offset, stream.lines.line = state["offset"], state["line"]
 
 
 def _joined(first: Track, second: Track) -> Track:
