@@ -50,6 +50,13 @@ def slow(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Attacks by class for ten minutes, and how many of each: `-- --seconds 3600 --seed 7`."""
+    install(session, "test")
+    session.run("python", "tests/support/attacks.py", *session.posargs, env={"PYTHONPATH": "tests"})
+
+
+@nox.session
 def study(session: nox.Session) -> None:
     """The study of four LiDAR filters on the tracks of the campaign, in full."""
     install(session)

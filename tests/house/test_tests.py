@@ -12,6 +12,7 @@ HELPERS = ("support", "lab_support")
 BESIDE_THE_ROOMS = {
     "benchmarks",  # the suite of benchmarks/
     "browser",  # the page in a real browser
+    "fuzz",  # files, servers, disks and signals that mean harm
     "golden",  # whole command lines with their output
     "house",  # what no linter knows
     "laws",  # invariance and propriety, over every rule
@@ -24,6 +25,7 @@ MAY_READ_A_CLOCK = {
     "house/test_tests.py": "names the clocks",
     "studies/test_workers.py": "gives up waiting for a process that does not start",
     "studies/test_run.py": "gives up waiting for a process that does not write",
+    "support/attacks.py": "attacks for as long as it is told",
     "support/costs.py": "ratios of processor time in one process, measured until they settle",
 }
 
