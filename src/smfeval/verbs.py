@@ -227,7 +227,7 @@ def calibrate(
         Pairs of estimate and reference: tracks, or what `read` takes. Without `on`, every training
         track is left out in turn.
     model
-        `scale`, `blocks`, `axes`, `floor`, `growth` or `telemetry`; None: `scale`, unless another
+        `scale`, `blocks`, `axes`, `floor` or `telemetry`; None: `scale`, unless another
         is shown to have a better log score on training tracks that are left out. `law`: a
         covariance from distance, turning and time, as for tracks that report none.
     telemetry, follow

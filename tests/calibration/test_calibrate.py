@@ -18,7 +18,7 @@ from smfeval.calibration import held_out
 from smfeval.calibration.held_out import BLOCKS, gain_number
 from smfeval.calibration.models import MODELS
 from smfeval.maths import normal, so3
-from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise
+from support.calibration import tight_by, tracks, unclaimed_noise
 from support.drifting import dead_reckoning, outages
 
 
@@ -135,7 +135,6 @@ def test_an_honest_covariance_is_published_as_it_is():
 CASES = {
     "axes": (tight_by(40, 40, 1, 1), {"scans": 80}),
     "floor": (unclaimed_noise(0.2), {"world": outages}),
-    "growth": (unclaimed_drift(0.15), {"scans": 120}),
 }
 
 
@@ -150,8 +149,6 @@ def test_a_model_that_fits_has_a_better_log_score_held_out(name):
         assert own.correction.factors == pytest.approx((40, 40, 1), rel=0.5)
     if name == "floor":
         assert own.correction.floor_m2**0.5 == pytest.approx(0.2, rel=0.2)
-    if name == "growth":
-        assert own.correction.growth_m2_per_m**0.5 == pytest.approx(0.15, rel=0.3)
 
 
 def test_scale_is_kept_where_no_other_model_is_better_and_left_where_one_is():
@@ -182,7 +179,7 @@ def test_a_track_is_scored_once_as_it_is_and_at_most_five_times_for_a_model(tigh
     monkeypatch.setattr(held_out, "corrected_residuals", corrected)
     found = calibrate(tight[:4])
     tried = sum(each.gain is not None for each in found.models) + 1
-    assert tried == len(MODELS)  # scale, axes, floor, growth and blocks: there is no telemetry
+    assert tried == len(MODELS)  # scale, axes, floor and blocks: there is no telemetry
     assert counts["as it is"] == 4
     assert 4 * tried <= counts["corrected"] <= 5 * 4 * tried
 

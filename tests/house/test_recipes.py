@@ -1,9 +1,10 @@
-"""Recipes of the docs in other languages than Python: they compile, and what they write is read."""
+"""Recipes in other languages than Python compile and are read; those of a law are the tool's."""
 
 import json
 import shutil
 import subprocess
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from smfeval.cli.main import main
 from smfeval.maths import so3
 from support.calibration import grown_pair, growth_law
 
-HOWTO = Path(__file__).parents[2] / "docs" / "howto"
-WATCH, CALIBRATE = HOWTO / "watch.md", HOWTO / "calibrate.md"
+ROOT = Path(__file__).parents[2]
+WATCH, EXAMPLES = ROOT / "docs" / "howto" / "watch.md", ROOT / "examples"
 LOOP = """\
 #include <cstring>
 #include "smfeval_lines.hpp"
@@ -80,10 +81,6 @@ int main() {
 """
 
 
-def block_after(text, start):
-    return text.partition(start)[2].partition("```")[0]
-
-
 @pytest.fixture(params=[6, 4, 3])
 def followed(request, rng):
     """A law, the poses that it follows, and the covariances of the tool in world axes."""
@@ -101,9 +98,7 @@ def assert_same(found, expected):
 def test_the_python_recipe_of_a_growth_law_is_what_the_tool_does(followed, tmp_path):
     law, track, expected = followed
     law.save(tmp_path / "law.json")
-    recipe = {}
-    exec(block_after(CALIBRATE.read_text(), "PoseWithCovariance`):\n\n```python\n"), recipe)
-    live = recipe["LawCovariance"](tmp_path / "law.json")
+    live = run_path(EXAMPLES / "growth_law.py")["LawCovariance"](tmp_path / "law.json")
     rows = zip(track.position, track.rotation, track.stamp / 1e9, strict=True)
     assert_same(np.array([live.next(*row) for row in rows]), expected)
 
@@ -112,11 +107,9 @@ def test_the_python_recipe_of_a_growth_law_is_what_the_tool_does(followed, tmp_p
 def test_the_cpp_recipe_of_a_growth_law_is_what_the_tool_does(followed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     law, track, expected = followed
-    recipe = block_after(CALIBRATE.read_text(), '```cpp title="growth_law.hpp"\n')
-    Path("growth_law.hpp").write_text(recipe)
     Path("loop.cpp").write_text(LAW_LOOP)
     strict = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-result"]
-    subprocess.run(["g++", *strict, "loop.cpp", "-o", "loop"], check=True)
+    subprocess.run(["g++", *strict, f"-I{EXAMPLES}", "loop.cpp", "-o", "loop"], check=True)
     rows = np.column_stack([track.stamp / 1e9, track.position, track.rotation])
     lines = [
         " ".join(map(repr, row)) for row in [[law.level], law.variances.tolist(), *rows.tolist()]

@@ -11,7 +11,7 @@ from smfeval import Options, calibrate
 from smfeval.calibration.result import conformal_regions
 from smfeval.maths import normal
 from support import drifting
-from support.calibration import tight_by, tracks, unclaimed_drift, unclaimed_noise
+from support.calibration import tight_by, tracks, unclaimed_noise
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,6 @@ POWER = {
     "axes": ({"change": tight_by(40, 40, 2, 10), "world": drifting.dead_reckoning}, ("axes",)),
     "blocks": ({"change": tight_by(10, 10, 10, 100)}, ("blocks",)),
     "floor": ({"change": unclaimed_noise(0.2), "world": drifting.outages}, ("floor",)),
-    "growth": ({"change": unclaimed_drift(0.15)}, ("growth",)),
 }
 
 

@@ -16,7 +16,7 @@ from support.calibration import grown_pair, growth_law
 
 pytestmark = pytest.mark.slow
 
-RUNS = 40
+RUNS = 20
 SE3 = Options(alignment="se3")
 
 

@@ -43,18 +43,6 @@ def unclaimed_noise(sigma_m):
     return change
 
 
-def unclaimed_drift(sigma_m):
-    """A random walk of the position, per root metre, that the claim knows nothing of."""
-
-    def change(world, rng):
-        step = np.linalg.norm(np.diff(world.truth_position, axis=0, prepend=0), axis=1)
-        step[0] = 0.0
-        walk = np.cumsum(sigma_m * np.sqrt(step)[:, None] * rng.normal(size=(len(step), 3)), axis=0)
-        return replace(world, position=world.position + walk)
-
-    return change
-
-
 def grown_pair(rng, law, scans=400, *, step_m=0.3, step_ns=100_000_000):
     """An odometry whose errors grow by a law, without covariances, and its reference."""
     truth = drifting.path(rng, scans, step_m)

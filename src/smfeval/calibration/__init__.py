@@ -85,7 +85,7 @@ def calibrate(
     options
         How to pair, align and score, for all tracks alike.
     model
-        One of `scale`, `blocks`, `axes`, `floor`, `growth`, `telemetry`; None: `scale`, unless
+        One of `scale`, `blocks`, `axes`, `floor`, `telemetry`; None: `scale`, unless
         another is shown to have a better log score on training tracks that are left out. `law`: a
         covariance from the motion alone, whatever is reported; the only one where nothing is.
     telemetry, columns

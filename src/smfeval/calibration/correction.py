@@ -2,10 +2,10 @@
 
 With S_t the reported covariance of scan t (right perturbation, body axes), the published one is
 
-    S'_t = D_t S_t D_t + diag((f + g l_t) I, 0),    D_t^2 = exp(b . x_t) diag(k_x, k_y, k_z, k_r I)
+    S'_t = D_t S_t D_t + diag(f I, 0),    D_t^2 = exp(b . x_t) diag(k_x, k_y, k_z, k_r I)
 
-where l_t is the path from the start in metres and x_t are columns of telemetry, as logarithms with
-the mean and the spread of the tracks that were learnt on. Most models leave most of this out.
+where x_t are columns of telemetry, as logarithms with the mean and the spread of the tracks that
+were learnt on. Most models leave most of this out.
 """
 
 import re
@@ -19,7 +19,6 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import ConventionError, FormatError, OptionError, TrackError
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack
 
 SCHEMA = "smfeval.correction/1"
@@ -124,13 +123,12 @@ class Correction:
     rotation: float  # on the variance of the rotation
     learnt: LearntOn
     floor_m2: float = 0.0
-    growth_m2_per_m: float = 0.0
     telemetry: tuple[TelemetryTerm, ...] = ()
 
     @property
     def is_one_factor(self) -> bool:
         """Whether the whole covariance is multiplied by one number."""
-        plain = not (self.floor_m2 or self.growth_m2_per_m or self.telemetry)
+        plain = not (self.floor_m2 or self.telemetry)
         return plain and len({*self.factors, self.rotation}) == 1
 
     @property
@@ -168,14 +166,10 @@ class Correction:
         notes += (f"covariances corrected: {self.sentence}",)
         root = self._roots(track, telemetry)
         covariance = track.covariance * root[:, :, None] * root[:, None, :]
-        added = self.floor_m2 + self.growth_m2_per_m * path_length(track.position)
-        covariance[:, range(3), range(3)] += added[:, None]
+        covariance[:, range(3), range(3)] += self.floor_m2
 
         cross = track.cross
-        if cross is not None and self.growth_m2_per_m:  # it adds to them, unknown how
-            notes += ("cross-covariances left out: the growth per metre is not among them",)
-            cross = None
-        elif cross is not None:
+        if cross is not None:
             i, j = cross.pairs.T
             block = cross.block * root[i][:, :, None] * root[j][:, None, :]
             cross = replace(cross, block=block)
@@ -215,8 +209,6 @@ class Correction:
         said = [f"position times {shown}", f"rotation times {words.number(self.rotation)}"]
         if self.floor_m2:
             said.append(f"a floor of {words.length(self.floor_m2**0.5)}")
-        if self.growth_m2_per_m:
-            said.append(f"{words.length(self.growth_m2_per_m**0.5)} per root metre of path")
         said += [
             f"k times {words.number(float(np.exp(term.slope)))} per {words.number(term.spread)} "
             f"in log {term.column}"
@@ -232,7 +224,6 @@ class Correction:
             "factors": list(self.factors),
             "rotation": self.rotation,
             "floor_m2": self.floor_m2,
-            "growth_m2_per_m": self.growth_m2_per_m,
             "telemetry": [asdict(term) for term in self.telemetry],
             "parameters": self.parameters(),
             "learnt_on": self.learnt.to_dict(),
@@ -250,7 +241,7 @@ class Correction:
 
     def parameters(self) -> dict[str, float]:
         """The same as parameters of known systems, where a constant factor is all there is."""
-        if self.floor_m2 or self.growth_m2_per_m or self.telemetry or len(set(self.factors)) > 1:
+        if self.floor_m2 or self.telemetry or len(set(self.factors)) > 1:
             return {}
         found = {
             "position_covariance_scale": self.factors[0],  # slam_toolbox
@@ -282,7 +273,6 @@ def correction_from(data: Any, name: str) -> Correction:
             rotation=_positive(data["rotation"]),
             learnt=learnt_from(data["learnt_on"]),
             floor_m2=_positive(data["floor_m2"], or_zero=True),
-            growth_m2_per_m=_positive(data["growth_m2_per_m"], or_zero=True),
             telemetry=tuple(_term(term) for term in data["telemetry"]),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -166,7 +166,6 @@ def learn(
         rotation=position.scale if rotation is None else rotation,
         learnt=provenance(parts, left_out),
         floor_m2=position.floor_m2,
-        growth_m2_per_m=position.growth_m2_per_m,
         telemetry=position.telemetry,
     )
 

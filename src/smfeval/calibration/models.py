@@ -18,13 +18,10 @@ from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.score import Residuals
 from smfeval.summarise.inflation import best_scale, median_chi_squared
-from smfeval.summarise.windows import path_length
 from smfeval.why.causes import loss
 
 MOST_SCANS = 500  # of a sample that a search looks at, evenly spaced
-SHORTEST_WINDOW = 10  # scans, of relative errors
-LONGEST_WINDOW = 4  # parts of a sample
-NEGLIGIBLE_M2 = 1e-14  # a floor or growth below (0.1 um)^2 is none
+NEGLIGIBLE_M2 = 1e-14  # a floor below (0.1 um)^2 is none
 FLAT = 1e-9  # spread of the logarithm of a column below which it is constant
 WORST = 1e300  # score of covariances that overflow
 FARTHEST = 25.0  # in logarithms, that a search goes from its start
@@ -44,8 +41,6 @@ class CalibrationSample:
         The same in body axes, where all axes are scored and the body has some.
     rotation
         Of the rotation, None where it is not scored.
-    path_m
-        Path of the estimate from its start. (n,)
     telemetry, columns
         Logarithms of the chosen columns (n, c), and their names.
     lost
@@ -55,7 +50,6 @@ class CalibrationSample:
     residuals: Residuals
     body: Residuals | None
     rotation: Residuals | None
-    path_m: Floats
     telemetry: Floats | None = None
     columns: tuple[str, ...] = ()
     lost: str | None = None
@@ -72,7 +66,6 @@ class CalibrationSample:
             residuals=self.residuals[scans],
             body=body,
             rotation=rotation,
-            path_m=self.path_m[scans],
             telemetry=telemetry,
         )
 
@@ -108,7 +101,6 @@ def sample_of(
         scored.residuals,
         body,
         None if evaluation.rotation is None else evaluation.rotation.residuals,
-        path_length(scored.estimate.position),
         telemetry,
         columns,
         loss(evaluation.doubts),
@@ -121,7 +113,6 @@ class PositionPart:
 
     factors: tuple[float, float, float]
     floor_m2: float = 0.0
-    growth_m2_per_m: float = 0.0
     telemetry: tuple[TelemetryTerm, ...] = ()
 
     @property
@@ -227,32 +218,17 @@ def learn_axes(samples: Sequence[CalibrationSample]) -> PositionPart:
 
 def learn_floor(samples: Sequence[CalibrationSample]) -> PositionPart:
     """One factor, and the same variance added in all directions at all times."""
-    stack = Stack.of([sample.some.residuals for sample in samples])
-    k, floor = _two_parts(stack, np.ones(len(stack.error)), pooled_scale(samples))
-    return PositionPart((k, k, k), floor_m2=floor)
-
-
-def learn_growth(samples: Sequence[CalibrationSample]) -> PositionPart:
-    """One factor and a variance per metre, the latter from errors of displacements.
-
-    delta = e_j - e_i over windows of several lengths has the covariance c (S_i + S_j) + g (l_j -
-    l_i) I; c also takes up how errors of the two ends depend on each other. Given g, the factor is
-    that of the residuals under k S_t + g l_t I.
-    """
-    windows = [window for sample in samples for window in displacements(sample)]
-    metres = np.concatenate([length for _, length in windows])
-    _, growth = _two_parts(Stack.of([error for error, _ in windows]), metres, 1.0)
-    some = [sample.some for sample in samples]
-    stack = Stack.of([each.residuals for each in some])
-    added = _isotropic(growth * np.concatenate([each.path_m for each in some]), stack)
+    stack, k = Stack.of([sample.some.residuals for sample in samples]), pooled_scale(samples)
+    unit, square = np.eye(stack.error.shape[1]), float(np.mean(stack.error**2))
 
     def score(logs: Floats) -> float:
-        return stack.log_score(np.exp(logs[0]) * stack.covariance + added)
+        factor, floor = np.exp(logs)
+        return stack.log_score(factor * stack.covariance + floor * unit)
 
-    starts = (np.zeros(1), np.array([np.log(pooled_scale(samples))]))
-    log_k = min((minimise(score, start) for start in starts), key=score)
-    k = float(np.exp(log_k[0]))
-    return PositionPart((k, k, k), growth_m2_per_m=growth)
+    # from the better of two starts: nearly all of the errors by one or by the other
+    starts = (np.log([k, 1e-3 * square]), np.log([min(1.0, k), square]))
+    factor, floor = np.exp(min((minimise(score, start) for start in starts), key=score)).tolist()
+    return PositionPart((factor,) * 3, floor_m2=floor if floor > NEGLIGIBLE_M2 else 0.0)
 
 
 def learn_telemetry(samples: Sequence[CalibrationSample]) -> PositionPart:
@@ -280,43 +256,6 @@ def learn_telemetry(samples: Sequence[CalibrationSample]) -> PositionPart:
     return PositionPart((k, k, k), telemetry=terms)
 
 
-def displacements(sample: CalibrationSample) -> list[tuple[Residuals, Floats]]:
-    """Errors of displacements under S_i + S_j, in world axes, and metres of path (m,).
-
-    Windows do not overlap and have 10, 20, 40 ... scans, up to a quarter of the sample.
-    """
-    residuals, found = sample.residuals, []
-    reported = _claimed(residuals) if residuals.reported is None else residuals.reported
-    step = SHORTEST_WINDOW
-    while step * LONGEST_WINDOW <= len(residuals):
-        ends = np.arange(0, len(residuals), step)
-        i, j = ends[:-1], ends[1:]
-        noise = None if residuals.noise is None else residuals.noise[i] + residuals.noise[j]
-        moved = Residuals(residuals.error[j] - residuals.error[i], reported[i] + reported[j], noise)
-        found.append((moved, sample.path_m[j] - sample.path_m[i]))
-        step *= 2
-    return found
-
-
-def _isotropic(variance: Floats, stack: Stack) -> Floats:
-    """The same variance in all directions. (n,) -> (n, d, d)."""
-    return variance[:, None, None] * np.eye(stack.error.shape[1])
-
-
-def _two_parts(stack: Stack, unit: Floats, k: float) -> tuple[float, float]:
-    """A factor, and what is added per unit, from the better of two starts: one or the other."""
-    added = _isotropic(unit, stack)
-
-    def score(logs: Floats) -> float:
-        factor, variance = np.exp(logs)
-        return stack.log_score(factor * stack.covariance + variance * added)
-
-    square = float(np.mean(stack.error**2)) / max(float(unit.mean()), NEGLIGIBLE_M2)
-    starts = (np.log([k, 1e-3 * square]), np.log([min(1.0, k), square]))
-    factor, variance = np.exp(min((minimise(score, start) for start in starts), key=score))
-    return float(factor), float(variance) if variance > NEGLIGIBLE_M2 else 0.0
-
-
 def minimise(score: Likelihood, start: Floats) -> Floats:
     """Where the score is least, near enough to the start."""
     from scipy.optimize import minimize  # noqa: PLC0415  slow to import
@@ -333,7 +272,6 @@ def _claimed(residuals: Residuals) -> Floats:
     return residuals.covariance
 
 
-FEWEST_FOR_GROWTH = SHORTEST_WINDOW * LONGEST_WINDOW  # scans
 MODELS = {
     # one factor
     "scale": Model(learn_scale),
@@ -341,12 +279,6 @@ MODELS = {
     "axes": Model(learn_axes, lambda s: s.body is not None, "all three axes and an orientation"),
     # a factor and a constant variance
     "floor": Model(learn_floor),
-    # a factor and a variance per metre
-    "growth": Model(
-        learn_growth,
-        lambda s: len(s.residuals) >= FEWEST_FOR_GROWTH,
-        f"{FEWEST_FOR_GROWTH} scans on every track",
-    ),
     # a factor that follows columns
     "telemetry": Model(
         learn_telemetry, lambda s: s.telemetry is not None, "telemetry of every track"

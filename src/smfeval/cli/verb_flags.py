@@ -26,7 +26,7 @@ from smfeval.io.options import ReadOptions
 from smfeval.options import ALERT_LIMITS, INTEGRITY, PAIRING, REFERENCE, SCORING, Options
 from smfeval.schema import CONVENTION_NAMES, ORDERS, TIME, options_at
 
-MODEL_NAMES = ("scale", "axes", "floor", "growth", "telemetry")  # `calibration.models`
+MODEL_NAMES = ("scale", "axes", "floor", "telemetry")  # `calibration.models`
 LAW_MODEL = "law"  # `calibration.law`
 ROTATION_MODEL = "blocks"  # beside whichever of them
 # `compare.sweep`
