@@ -52,6 +52,17 @@ def as_evo(track):
     )
 
 
+def test_the_first_pose_is_left_out_of_its_own_score(tracks):
+    """By evo's `--align_origin` it counts as a scan without an error: n / (n - 1) of the square."""
+    found = scored(tracks, alignment="first-pose")
+    estimate, reference = (as_evo(track) for track in tracks)
+    estimate.align_origin(reference)
+    metric = metrics.APE(metrics.PoseRelation.translation_part)
+    metric.process_data((reference, estimate))
+    expected = metric.get_all_statistics()["rmse"] * np.sqrt(N / (N - 1))
+    assert found["rmse"].value == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("alignment", ["none", "se3", "sim3"])
 def test_mae_rmse_and_rotation_are_those_of_evo(tracks, alignment):
     found = scored(tracks, alignment=alignment)
