@@ -266,15 +266,15 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )
-        if task.telemetry is not None:
-            result = _with_updates(result, task.telemetry, evaluation)
-        return result, _scan_table(evaluation)
+        return _with_updates(result, task.telemetry, evaluation), _scan_table(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
 
 
-def _with_updates(result: TaskResult, telemetry: str, evaluation: Evaluation) -> TaskResult:
+def _with_updates(result: TaskResult, telemetry: str | None, evaluation: Evaluation) -> TaskResult:
     """The result with what its telemetry says of the updates, or why it says nothing."""
+    if telemetry is None:
+        return result
     from smfeval.explain.telemetry import update_log  # noqa: PLC0415  few studies have telemetry
     from smfeval.explain.updates import explain_updates  # noqa: PLC0415
     from smfeval.io.telemetry import read_telemetry_table  # noqa: PLC0415
