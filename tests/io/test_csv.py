@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from smfeval import evaluate, examine
+from smfeval.cli.main import main
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.io import format_of, is_geodetic, read, write
 from smfeval.io.column_names import listed_names
@@ -767,6 +768,12 @@ def test_protection_levels_are_read_where_columns_have_their_names(tmp_path, rng
     assert found.protection[:, 3].tolist() == [0.1] * N
     assert np.isnan(found.protection[:, [1, 2, 4]]).all()
     assert found.provenance.unread is None
+
+
+def test_what_converts_protection_levels_says_that_they_are_lost(tmp_path, rng, capsys):
+    path = csv(tmp_path / "a.csv", pose_columns(poses(N, rng)) | {"hpl": [1.0] * N})
+    assert main(["convert", str(path), str(tmp_path / "a.tum")]) == 0
+    assert "the protection levels that it gives" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

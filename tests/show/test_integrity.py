@@ -10,7 +10,7 @@ from smfeval.score.integrity import ProtectedError
 from smfeval.show.figures import gallery_of
 from smfeval.show.integrity import diagram_data, integrity_rows, stanford_diagram
 from smfeval.show.page import score_page
-from smfeval.show.score import Findings, report
+from smfeval.show.score import Findings, last_lines, report
 from support.evaluations import FAST, evaluated, plain
 
 LIMITED = replace(FAST, alert_limit="2cm,3deg")
@@ -28,6 +28,10 @@ def test_the_report_says_how_often_it_is_safe_and_wrong(limited):
     counts = limited.integrity.counts
     assert any(f"HMI in {counts['hazardously_misleading']} of 200 scans" in line for line in lines)
     assert max(len(row.text) for row in integrity_rows(limited.integrity, 87)) <= 87
+
+
+def test_quiet_keeps_the_sentence(limited):
+    assert last_lines(Findings(limited)).splitlines()[1] == limited.integrity.sentence
 
 
 def test_all_numbers_have_both_intervals_and_each_level(limited):

@@ -91,6 +91,8 @@ def _summarise_conversion(
         convention = CONVENTIONS[chosen.to_convention or "right"]
         written += f", {convention.words}, {chosen.to_order or ORDERS[0]}"
     lost = losses(track, entry)
+    own_levels = getattr(track, "protection", None) is not None
+    lost += ["the protection levels that it gives"] if own_levels else []
     as_fixes = entry.geodetic or (entry.name == "bag" and is_of_fixes(track))
     if not (entry.keeps_header or as_fixes):
         lost += _lost_words(track.about, entry)

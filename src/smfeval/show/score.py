@@ -107,8 +107,10 @@ def report(found: Sequence[Findings], *, verbose: bool = False, chart: bool = Fa
 
 
 def last_lines(found: Findings) -> str:
-    """What `-q` prints of an estimate: the verdict, its causes and other explanations."""
+    """What `-q` prints of an estimate: verdict, integrity, causes and other explanations."""
     lines = [f"{found.name}: {found.evaluation.verdict.headline}"]
+    if found.evaluation.integrity is not None:
+        lines.append(found.evaluation.integrity.sentence)
     if found.why is not None:
         lines += [f"{each.cause}: {each.sentence}" for each in found.why.causes.found]
         lines.append(found.why.explanations.sentence)
