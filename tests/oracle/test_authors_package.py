@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from smfeval.compare import compare_pair
+from smfeval.evaluation import Options
 from smfeval.io import read, write
 from smfeval.io.recorder import SquareWriter
 from smfeval.maths.stamps import seconds_text
@@ -287,3 +289,19 @@ def test_real_files_convert_to_files_that_pass_there(peer, tmp_path, shared_data
     write(track, tmp_path / "a.square")
     done = validate(peer, tmp_path / "a.square")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_paper_s_k_pair_is_theirs(peer, tmp_path, shared_data):
+    """They add covariances in the axes of two bodies that are turned by a tenth of a degree."""
+    place = shared_data / "campaign" / "easy" / "college_2"
+    reading = {"convention": "world-position", "body": "imu", "world": "odom", "gauge": "se3"}
+    tracks = []
+    for name in ("fastlio2", "pointlio"):
+        tracks.append(read(place / f"{name}.txt.gz", order="translation-first", **reading))
+        write(tracks[-1], tmp_path / f"{name}.square")
+    both = (str(tmp_path / f"{name}.square") for name in ("fastlio2", "pointlio"))
+    done = run(peer, "-I", CACHE / "bin" / "smfeval", "pair", *both, "--json")
+    theirs = json.loads(done.stdout)
+    ours = compare_pair(*tracks, options=Options(association="nearest"), sweeps=False)
+    assert len(ours.pairs) == theirs["n_matched"]
+    assert ours.k_paper == pytest.approx(theirs["k_pair_lower_bound"], rel=2e-3)

@@ -69,14 +69,14 @@ def inspect_evalio(folder: Path) -> FolderContents | None:
 def _evalio_files(folder: Path, seen: FolderContents) -> Iterator[EvalioFile]:
     for path in sorted(folder.rglob("*.csv")):
         start = read_start(path, HEADER_BYTES).decode("utf-8", "replace")
-        said = dict(EVALIO_KEY.findall(start))
-        group, _, track = said.get("sequence", "").rpartition("/")
-        if said.get("type") == "ground_truth" or said.get("gt", "").casefold() == "true":
+        header = dict(EVALIO_KEY.findall(start))
+        group, _, track = header.get("sequence", "").rpartition("/")
+        if header.get("type") == "ground_truth" or header.get("gt", "").casefold() == "true":
             yield EvalioFile(path, group, track, None)
-        elif said.get("status", "") in UNFINISHED:
-            seen.skip(path, why=f"a run that evalio calls {said['status']}")
-        elif track and "pipeline" in said:
-            yield EvalioFile(path, group, track, said.get("name") or said["pipeline"])
+        elif header.get("status", "") in UNFINISHED:
+            seen.skip(path, why=f"a run that evalio calls {header['status']}")
+        elif track and "pipeline" in header:
+            yield EvalioFile(path, group, track, header.get("name") or header["pipeline"])
 
 
 def inspect_evo(folder: Path) -> FolderContents | None:

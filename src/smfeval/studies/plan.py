@@ -202,8 +202,8 @@ class Recipe:
 
     def is_reference(self, preset: str | None, name: str) -> bool:
         """Whether an estimator competes with nobody, by its preset or else by its name."""
-        said = NOT_A_LETTER.sub("", (preset or name).casefold())
-        return said.startswith(tuple(NOT_A_LETTER.sub("", each) for each in self.references))
+        letters = NOT_A_LETTER.sub("", (preset or name).casefold())
+        return letters.startswith(tuple(NOT_A_LETTER.sub("", each) for each in self.references))
 
 
 NOT_A_LETTER = re.compile(r"[^a-z0-9]")
