@@ -18,6 +18,7 @@ from smfeval.options import Options
 from support.calibration import grown_pair, growth_law
 
 SE3 = Options(alignment="se3")
+UP = np.array([0.0, 0.0, 0.3])
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,21 @@ def test_what_is_written_is_scored_with_the_cross_covariances_declared(grown, tm
     assert all(row.interval(0.001)[0] < 1 < row.interval(0.001)[1] for row in rows)
     undeclared = evaluate(belief.with_about(extra=()), reference, options=SE3)
     assert undeclared.relative_motion.rows[0].k > 1.2 * rows[0].k  # without the white noise
+
+
+def test_another_body_keeps_the_cross_covariances_declared(grown):
+    """Moved by a lever arm, the belief is as consistent as it was."""
+    estimate, reference = grown[0]
+    belief, extrinsic = growth_law().apply(estimate), (np.array([0.4, 0.1, -0.8]), so3.exp(UP))
+    truth = se3.compose((reference.position, reference.rotation), extrinsic)
+    rows = dict(zip(("position", "rotation"), truth, strict=True))
+    options = replace(SE3, extrinsic=extrinsic)
+    found = evaluate(belief, reference.with_arrays(rows), options=options)
+    assert "declared" in found.claim.reason
+    assert found.claim.how == "projected"
+    plain = evaluate(belief, reference, options=SE3)
+    pairs = zip(found.relative_motion.rows, plain.relative_motion.rows, strict=True)
+    assert all(one.k == pytest.approx(other.k, rel=0.2) for one, other in pairs)
 
 
 def test_positions_alone_give_a_law_of_positions(grown):

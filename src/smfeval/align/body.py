@@ -1,7 +1,10 @@
 """The body frame: beliefs about one point of a rigid body, moved to another."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from smfeval.align.joint import INCREMENTS, increments_text, read_increments
 from smfeval.errors import ConventionError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats
@@ -14,7 +17,9 @@ def move_to_body(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> 
     """The belief about another body frame that is rigidly fixed to the track's own.
 
     T' = T E and S' = Ad(E^-1) S Ad(E^-1)^T for the right perturbation: the lever arm carries
-    rotation uncertainty into the position. Cross-covariances C transform as S does.
+    rotation uncertainty into the position. Cross-covariances C transform as S does. White noise
+    that INCREMENTS declares stays the same in all directions: it is moved by itself, and what a
+    lever arm l makes of its rotation is at most |l|^2 times that.
     """
     if not track.about.oriented and np.any(body_T_other[0]):
         raise ConventionError(
@@ -33,6 +38,14 @@ def move_to_body(track: AnyTrack, body_T_other: se3.Pose, other: str | None) -> 
         return track.with_arrays(rows, about=about)
     adjoint = se3.adjoint(se3.inverse(body_T_other))
     rows["covariance"] = _transform_covariance(track.covariance, adjoint)
+    extra = dict(about.extra)
+    if INCREMENTS in extra:
+        level, shift, turn = read_increments(extra[INCREMENTS])
+        moved = float(np.hypot(shift, turn * np.linalg.norm(body_T_other[0])))
+        old, new = (np.diag(np.repeat([each, turn], 3) ** 2) for each in (shift, moved))
+        rows["covariance"] += new - se3.sandwich(adjoint, old)
+        extra[INCREMENTS] = increments_text(level, moved, turn)
+        about = replace(about, extra=tuple(extra.items()))
     cross = track.cross and track.cross.transform(adjoint)
     return track.with_arrays(rows, about=about, cross=cross)
 

@@ -139,19 +139,30 @@ def declared_joint(text: str, claim: Claim) -> tuple[Joint, str]:
 
     Unknown where the white part is larger than a covariance of the track.
     """
+    level, position, rotation = read_increments(text)
+    white = np.diag([position**2] * 3 + [rotation**2] * 3)
+    unit = np.sqrt(np.where(np.diag(white) > 0, np.diag(white), 1.0))
+    if np.linalg.eigvalsh((claim.covariance - white) / np.outer(unit, unit)).min() < SHRUNK:
+        return UNKNOWN, f"{INCREMENTS} declares more white noise than the covariances have"
+    return Joint("implied", level, white=white), "cross-covariances declared: " + (
+        f"independent increments of {level} degrees of freedom, and white noise"
+    )
+
+
+def read_increments(text: str) -> tuple[int, float, float]:
+    """Level, and sigmas (m, rad) of the white noise, of the value of INCREMENTS."""
     try:
         level, position, rotation = (float(word) for word in text.split())
     except ValueError:
         level, position, rotation = 0.0, 0.0, 0.0
     if level not in LEVELS or not (0 <= position < np.inf and 0 <= rotation < np.inf):
         raise FormatError(f"{INCREMENTS} {text!r}: a level of 6, 4 or 3 and two sigmas are needed")
-    white = np.diag([position**2] * 3 + [rotation**2] * 3)
-    unit = np.sqrt(np.where(np.diag(white) > 0, np.diag(white), 1.0))
-    if np.linalg.eigvalsh((claim.covariance - white) / np.outer(unit, unit)).min() < SHRUNK:
-        return UNKNOWN, f"{INCREMENTS} declares more white noise than the covariances have"
-    return Joint("implied", int(level), white=white), "cross-covariances declared: " + (
-        f"independent increments of {int(level)} degrees of freedom, and white noise"
-    )
+    return int(level), position, rotation
+
+
+def increments_text(level: int, position: float, rotation: float) -> str:
+    """The value of INCREMENTS, with all digits."""
+    return f"{level} {position!r} {rotation!r}"
 
 
 def align_joint(joint: Joint, rotation: Floats, scale: float = 1.0) -> Joint:

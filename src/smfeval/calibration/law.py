@@ -22,7 +22,14 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.align.joint import INCREMENTS, LEVELS, UP, lever, rotate_blocks
+from smfeval.align.joint import (
+    INCREMENTS,
+    LEVELS,
+    UP,
+    increments_text,
+    lever,
+    rotate_blocks,
+)
 from smfeval.calibration.correction import APPLIED, LearntOn, learnt_from
 from smfeval.errors import ConventionError, FormatError, TrackError
 from smfeval.maths import se3, so3
@@ -73,10 +80,8 @@ class GrowthLaw:
             self.variances, turned_axes(self.level), step_sizes(poses), pose
         )
         sigmas = (self.floor_m2**0.5, (self.floor_rad2 or 0.0) ** 0.5)
-        extra = dict(poses.about.extra) | {
-            APPLIED: self.sentence,
-            INCREMENTS: " ".join([str(self.level), *map(repr, sigmas)]),
-        }
+        declared = increments_text(self.level, *sigmas)
+        extra = dict(poses.about.extra) | {APPLIED: self.sentence, INCREMENTS: declared}
         about = replace(poses.about, extra=tuple(extra.items()))
         if self.floor_rad2 is None:
             about = replace(about, oriented=False)
