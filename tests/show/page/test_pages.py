@@ -18,6 +18,7 @@ from smfeval.show.page.scores import warning_sentences
 from smfeval.show.pairs import k_pair_matrix
 from smfeval.show.score import Findings
 from smfeval.show.study.remarks import answers
+from smfeval.show.sweep import knob_sentences
 from smfeval.studies.result import Study
 from smfeval.why.one_track import examine
 from smfeval.words import printable
@@ -302,8 +303,8 @@ def test_a_checked_track_has_its_doubts_before_its_facts(overconfident, pages):
 
 def test_the_page_of_a_sweep_has_verdicts_and_every_run(pages):
     text, sweep = Page(pages["sweep"]).text, made.turned()
-    for effect in sweep.effects:
-        assert f"{effect.estimator}, {effect.knob}: {effect.sentence}." in text
+    for said in knob_sentences(sweep):
+        assert " ".join(said.split()) in " ".join(text.split())
     runs = pages["sweep"][pages["sweep"].index("<summary>Every run</summary>") :]
     assert runs.count('<th scope="row">') == len(sweep.points)
 

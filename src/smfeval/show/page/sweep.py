@@ -28,6 +28,9 @@ LOOKS = {
     "more accurate": "consistent",
 }
 LOOKS |= {"better": "consistent", "between": "conservative", "mixed": "conservative"}
+MARKS = (  # of settings, in the order of the script
+    *("circles", "squares", "triangles", "diamonds", "triangles that point down", "crosses", "x"),
+)
 RUN_HEADINGS = ("estimator", "track", "setting", "precision", "median NEES", "MAE", "scans")
 
 
@@ -53,14 +56,14 @@ def _card(sweep: Sweep) -> Card:
         return Card("cannot tell", "No knob has two values that could be scored.", warnings=failed)
     label = labels[0] if len(labels) == 1 else "mixed"
     headline, *rest = knob_sentences(sweep)
-    effects = (f"{e.estimator}, {e.knob}: {e.sentence}." for e in sweep.effects)
-    look = LOOKS.get(label, "")
-    return Card(label, headline, (*rest, *effects), warnings=failed, look=look)
+    return Card(label, headline, tuple(rest), warnings=failed, look=LOOKS.get(label, ""))
 
 
 def _sections(sweep: Sweep) -> Iterator[ReportSection]:
     if sweep.lines:
-        plots = (("sweep", "each mark a run; colours: estimators, symbols: settings"),)
+        knobs = dict.fromkeys(each.knob for each in sweep.lines)
+        marks = (f"{mark}: {knob}" for knob, mark in zip(knobs, MARKS, strict=False))
+        plots = (("sweep", f"each mark a run; {', '.join(marks)}"),)
         yield ReportSection("NEES and error over precision", plots=plots)
     notes = tuple(line.strip() for line in (*predictions(sweep), *interval_counts(sweep)))
     yield ReportSection(
@@ -97,12 +100,13 @@ def _drawn(sweep: Sweep) -> dict[str, Any]:
                 "estimator": printable(each.estimator),
                 "knob": printable(each.knob),
                 "name": printable(f"{each.estimator}, {each.track}, {each.knob}"),
-                "precision": each.line.precision.tolist(),
-                "nees": (10**each.line.log_nees).tolist(),
-                "error": (10**each.line.log_error).tolist(),
-                "values": [printable(value) for value in each.line.values],
+                "precision": each.line.precision[order].tolist(),
+                "nees": (10 ** each.line.log_nees[order]).tolist(),
+                "error": (10 ** each.line.log_error[order]).tolist(),
+                "values": [printable(each.line.values[at]) for at in order],
             }
             for each in sweep.lines
+            for order in (each.line.precision.argsort(),)
         ],
         "predictions": [
             {
