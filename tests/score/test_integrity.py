@@ -163,18 +163,35 @@ def test_many_particles_have_the_quantile_of_their_distances(rng):
     assert level < protection_level(residuals.covariance, risk=risk)  # a box has no tails
 
 
-def test_few_particles_are_no_safer_than_their_covariance(rng):
-    x = rng.normal(size=(50, 2))
-    p = np.full(50, 1 / 50)
-    covariance = np.cov(x.T, ddof=0)[None]
-    residuals = Residuals(x.mean(axis=0)[None], covariance, None, Ensemble(np.array([0, 50]), x, p))
-    assert level_of(residuals, 1e-4) == pytest.approx(protection_level(covariance, risk=1e-4))
-    far = np.vstack([x, [[90.0, 0.0]]])
-    p = np.append(p * (1 - 1e-6), 1e-6)
-    residuals = Residuals(
-        x.mean(axis=0)[None], covariance, None, Ensemble(np.array([0, 51]), far, p)
-    )
-    assert level_of(residuals, 1e-7).item() == pytest.approx(90, abs=1)  # one is far away
+def cloud(x):
+    """Residuals of equal particles seen from the reference, scan by scan. (n, m, d)."""
+    n, m, d = x.shape
+    away = x - x.mean(axis=1, keepdims=True)
+    covariance = np.einsum("nmi,nmj->nij", away, away) / m
+    ensemble = Ensemble(m * np.arange(n + 1), x.reshape(-1, d), np.full(n * m, 1 / m))
+    return Residuals(x.mean(axis=1), covariance, None, ensemble)
+
+
+def test_few_particles_have_the_level_of_hotelling_or_of_the_farthest(rng):
+    x, risk, m = rng.normal(size=(1, 50, 2)), 1e-4, 50
+    sigma = np.sqrt(np.linalg.eigvalsh(np.cov(x[0].T, ddof=0))[-1])
+    quantile = (m + 1) * 2 / (m - 2) * stats.f.isf(risk, 2, m - 2)
+    assert level_of(cloud(x), risk) == pytest.approx(np.sqrt(quantile) * sigma)
+    x[0, 0] = [90.0, 0.0]
+    distance = np.linalg.norm(x[0] - x[0].mean(axis=0), axis=1).max()
+    assert level_of(cloud(x), 0.019).item() == pytest.approx(distance / (1 - 1 / m))
+
+
+@pytest.mark.parametrize(("m", "risk"), [(60, 0.02), (30, 0.02), (120, 0.1)])
+@pytest.mark.parametrize("apart", [0.0, 4.0])
+def test_consistent_clouds_leave_their_level_no_more_often_than_the_risk(m, risk, apart, rng):
+    """One mode or two: the reference is one more particle."""
+    scans = 1500
+    x = rng.normal(size=(scans, m + 1, 2))
+    x[..., 0] += apart * np.sign(rng.uniform(-1, 1, size=(scans, m + 1)))
+    residuals = cloud(x[:, 1:] - x[:, :1])
+    beyond = int((np.linalg.norm(residuals.error, axis=1) > level_of(residuals, risk)).sum())
+    assert stats.binomtest(beyond, scans, risk, alternative="greater").pvalue > 1e-3
 
 
 def test_own_levels_are_taken_as_they_are_and_none_is_unavailable(rng):

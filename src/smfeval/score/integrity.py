@@ -14,7 +14,8 @@ d = 3
     attitude, the angle of the rotation error: K of the Maxwell distribution, a bound in that way.
 
 Of particles it is the quantile of their distances from their mean at 1 - risk; of fewer than
-1 / risk, which have no such quantile, at least K sigma of their sample covariance.
+1 / risk, which have no such quantile, at least K sigma of their sample covariance with Hotelling's
+F instead of chi-squared (`score.pit`).
 
 With an alert limit AL, an estimator is available where PL <= AL. There the information is nominal
 (e <= PL), misleading (PL < e <= AL) or hazardously misleading (e > AL): RTCA DO-229; Tossaint et
@@ -37,6 +38,7 @@ from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.symmetric import chunks
 from smfeval.score.interval import quantiles
+from smfeval.score.pit import honest_quantile
 from smfeval.score.residuals import Ensemble, Residuals
 
 BEYOND = 1 + 1e-9  # just above what is still within a limit
@@ -89,16 +91,30 @@ def level_of(residuals: Residuals, risk: float) -> Floats:
     covariance = residuals.covariance if residuals.reported is None else residuals.reported
     if covariance is None:
         raise ValueError("plain poses protect from nothing")
-    gaussian = protection_level(covariance, risk=risk)
-    ensemble = residuals.ensemble
-    if ensemble is None:
-        return gaussian
+    if residuals.ensemble is None:
+        return protection_level(covariance, risk=risk)
+    return _particle_level(
+        residuals, residuals.ensemble, np.sqrt(largest_eigenvalue(covariance)), risk
+    )
+
+
+def _particle_level(residuals: Residuals, ensemble: Ensemble, sigma: Floats, risk: float) -> Floats:
+    """The distance of the k-th farthest of K particles, k / (K + 1) <= risk; bounded from below.
+
+    The reference is one more draw: it is farther with probability k / (K + 1). A particle is
+    nearer to the mean than to that of the others, 1 - 1 / K times. Of too few particles (k = 0) the
+    level is at least Hotelling's, by their sample covariance. (n,).
+    """
+    effective = 1 / ensemble.sum(ensemble.probability**2)
     mean = ensemble.sum(ensemble.probability[:, None] * ensemble.difference)
-    away = ensemble.difference - np.repeat(mean, ensemble.count, axis=0)
-    distance = Ensemble(ensemble.offset, _length(away)[:, None], ensemble.probability)
-    farthest = quantiles(distance, risk, from_above=True)[:, 0]
-    few = ensemble.sum(ensemble.probability**2) > risk  # fewer effective particles than 1 / risk
-    return np.where(few, np.maximum(farthest, gaussian), farthest)
+    away = _length(ensemble.difference - np.repeat(mean, ensemble.count, axis=0))
+    beyond = np.maximum(risk - (1 - risk) / effective, 0.0)  # (k - 1) / K at least
+    distance = Ensemble(ensemble.offset, away[:, None], ensemble.probability)
+    wanted = np.repeat(beyond, ensemble.count)
+    level = quantiles(distance, wanted, from_above=True)[:, 0]
+    level = level / (1 - 1 / np.maximum(effective, 2.0))
+    hotelling = np.sqrt(honest_quantile(residuals, 1 - risk)) * sigma
+    return np.where(risk * (effective + 1) < 1, np.maximum(level, hotelling), level)
 
 
 def _length(error: Floats) -> Floats:

@@ -60,9 +60,12 @@ def _gaussian(residuals: Residuals, level: float) -> Floats:
     return score
 
 
-def quantiles(ensemble: Ensemble, probability: float, *, from_above: bool = False) -> Floats:
+def quantiles(
+    ensemble: Ensemble, probability: float | Floats, *, from_above: bool = False
+) -> Floats:
     """Weighted quantile of each axis: the smallest particle with enough weight below. (n, d).
 
+    The probability is one for all scans, or one for each particle's scan, (m,).
     From above, the largest particle with enough weight above: the quantile of the mirror image.
     """
     row = np.arange(len(ensemble.difference))
