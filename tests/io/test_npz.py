@@ -1,11 +1,12 @@
 """NumPy's .npz by its documented keys."""
 
+import zipfile
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from smfeval.errors import OptionError, SmfevalError
+from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.io import declared_gauge, format_of, read, write
 from support.beliefs import gaussian, poses
 
@@ -120,3 +121,13 @@ def test_an_array_that_may_be_the_covariance_is_not_lost(name, tmp_path, rng):
     assert found.provenance.unread.names == (name,)
     with pytest.raises(OptionError, match="may be the covariance"):
         write(found, tmp_path / "b.tum")
+
+
+def test_names_that_do_not_end_are_refused(tmp_path):
+    """numpy reads the header of an old array by tokens of Python."""
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3L,  "
+    length = len(header).to_bytes(2, "little")
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("stamp.npy", b"\x93NUMPY\x01\x00" + length + header)
+    with pytest.raises(FormatError, match="damaged or no npz file"):
+        read(tmp_path / "a.npz")

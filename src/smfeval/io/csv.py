@@ -10,7 +10,7 @@ and altitude (degrees, m) are places of an antenna, their covariance is of east,
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from smfeval.io.parsers import (
     invalid_stamp_reason,
     is_unusual_number,
 )
-from smfeval.io.source import BOM, open_input, spell_source
+from smfeval.io.source import BOM, open_input, read_head, spell_source
 from smfeval.io.unread_columns import unread_columns
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
+BLOCK_BYTES = 2 * 2**20  # of lines that become cells at a time
 SAMPLED_ROWS = 2000  # that show what unknown columns hold
 LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted in degrees
 FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle has few
@@ -74,12 +75,12 @@ UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alon
 
 @dataclass(frozen=True)
 class CsvRows:
-    """The text of the columns that are used, and where a row stands."""
+    """The columns that are used, as numbers or as text, and where a row stands."""
 
     path: Path
     meanings: ColumnMeanings
     names: list[str]
-    texts: "pl.DataFrame"
+    cells: "pl.DataFrame"
     line: Ints
     notes: tuple[str, ...]
 
@@ -89,17 +90,14 @@ class CsvRows:
 
     def numbers(self, columns: list[int]) -> Floats:
         """Columns as numbers. (n, columns)."""
-        import polars as pl  # noqa: PLC0415  slow to import
-
-        found = []
-        for column in columns:
-            text = self.texts[str(column)].str.strip_chars()
-            values = text.cast(pl.Float64, strict=False)
+        found = np.empty((len(self.cells), len(columns)))
+        for at, column in enumerate(columns):
+            values = as_numbers(cells := self.cells[str(column)])
             if values.null_count():
                 row = int(values.is_null().arg_max() or 0)
-                self._refuse(column, row, text[row])
-            found.append(values.to_numpy())
-        return np.stack(found, axis=1)
+                self._refuse(column, row, (cells[row] or "").strip())
+            found[:, at] = values.to_numpy()
+        return found
 
     def protection(self) -> Floats | None:
         """Protection levels as a Track has them, NaN in empty cells; None: no column. (n, 5)."""
@@ -107,9 +105,9 @@ class CsvRows:
 
         if not self.meanings.levels:
             return None
-        found = np.full((len(self.texts), len(PROTECTED)), np.nan)
+        found = np.full((len(self.cells), len(PROTECTED)), np.nan)
         for component, column in self.meanings.levels.items():
-            text = self.texts[str(column)].str.strip_chars().fill_null("")
+            text = self.cells[str(column)].str.strip_chars().fill_null("")
             level = text.cast(pl.Float64, strict=False)
             wrong = level.is_null() & (text != "")
             if wrong.any():
@@ -139,23 +137,18 @@ class CsvRows:
 
     def unused_numbers(self) -> dict[int, Floats]:
         """The columns that mean nothing known, or fit no covariance, and hold numbers alone."""
-        import polars as pl  # noqa: PLC0415
-
         meanings = self.meanings
         known = {meanings.stamp, meanings.nanoseconds, *meanings.pose.values()}
         known |= {*meanings.levels.values()}
-        cells = {at: self.texts[str(at)] for at in range(len(self.names)) if at not in known}
-        numbers = {
-            column: text[:SAMPLED_ROWS].str.strip_chars().cast(pl.Float64, strict=False)
-            for column, text in cells.items()
-        }
+        cells = {at: self.cells[str(at)] for at in range(len(self.names)) if at not in known}
+        numbers = {column: as_numbers(each[:SAMPLED_ROWS]) for column, each in cells.items()}
         return {at: each.to_numpy() for at, each in numbers.items() if not each.null_count()}
 
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
         import polars as pl  # noqa: PLC0415
 
-        text = self.texts[str(self.meanings.stamp)].str.strip_chars()
+        text = self.cells[str(self.meanings.stamp)].str.strip_chars()
         whole = (text[0] or "").partition(".")[0]
         by_size = "ns" if len(whole) >= NANOSECOND_DIGITS and whole.isdigit() else "s"
         power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
@@ -181,7 +174,7 @@ class CsvRows:
         """What is beyond whole seconds, where it has a column of its own."""
         column = self.meanings.nanoseconds
         if column is None:
-            return np.zeros(len(self.texts), np.int64)
+            return np.zeros(len(self.cells), np.int64)
         seconds, part = self.numbers([self.meanings.stamp, column]).T
         wrong = (part < 0) | (part >= NANOSECONDS) | (part % 1 != 0) | (seconds % 1 != 0)
         if wrong.any():
@@ -224,6 +217,8 @@ def read(path: Path, options: ReadOptions) -> Track:
         others = words.join(repr(rows.names[column]) for column in found.received)
         remarks.append(f"{path}: stamps are those of the header, not {others}")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
+    protection = rows.protection()
+    rows = replace(rows, cells=rows.cells.clear())  # as large as the file
     notes += [ABOVE_ELLIPSOID] if found.geodetic and axes is None else []
     about_rows = (*rows.notes, *(f"{path}: {note}" for note in notes))
     provenance = Provenance(
@@ -236,7 +231,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         convention = None if covariance is None else POSITION_ONLY
         provenance = replace(provenance, convention=convention)
         intake = options.intake(rows.where)
-        return local.track(stamp, provenance, intake, protection=rows.protection())
+        return local.track(stamp, provenance, intake, protection=protection)
     if options.origin is not None:
         raise OptionError(f"{path}: option origin means nothing for poses; it is for latitudes")
     return track_of_arrays(
@@ -247,7 +242,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         provenance=provenance,
         intake=options.intake(rows.where),
         implied=None if reading is None else implied_convention(rows.names, reading),
-        protection=rows.protection(),
+        protection=protection,
     )
 
 
@@ -293,17 +288,16 @@ def _covariance(rows: CsvRows, reading: Reading) -> Floats:
     turned = np.isin(columns, list(rows.meanings.degrees))
     if reading.role == "sigma":
         refuse_negative(values, rows.where)
-        values = values**2
-    values = np.where(turned, values * np.radians(1.0) ** 2, values)
+        values **= 2
+    values[:, turned] *= np.radians(1.0) ** 2
     return reading.matrices(values)
 
 
 def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
-    with open_input(path) as stream:
-        content = stream.read().removeprefix(BOM)
-    if b"\0" in content:
+    start = read_head(path)
+    if b"\0" in start:
         raise FormatError(f"{path}: this is binary data, not text")
-    in_file, separator, header = header_names(content)
+    in_file, separator, header = header_names(start)
     listed = listed_names(options.columns)
     if bool(in_file) == bool(listed):
         what, example = LISTED_BESIDE if listed else NO_NAMES
@@ -311,19 +305,64 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     names = in_file or listed
     named = parse_columns(options.columns) if options.columns else {}
     meanings = column_meanings(str(path), names, named)
-    lines = content.decode("utf-8", errors="replace").splitlines()[header:]
-    keep = [at for at, line in enumerate(lines) if line.strip() and line.lstrip()[0] != "#"]
-    notes: tuple[str, ...] = ()
-    if keep and not content.endswith((b"\n", b"\r")) and keep[-1] == len(lines) - 1:
-        place = f"{path}:{header + keep[-1] + 1}"
-        notes = (f"{place}: the last line has no line end; was the file cut there?",)
-        if meanings.readings:
-            keep = keep[:-1]
-            notes = (f"{place}: the file ends in the middle of a row; it was left out",)
-    if not keep:
+    layout: Any = {"separator": separator, "names": names, "meanings": meanings}
+    cells, numbers, notes, before = [], [], tuple[str, ...](), 0
+    for lines, is_cut in _line_blocks(path):
+        is_row = [bool(line.strip()) and line.lstrip()[0] != "#" for line in lines]
+        keep = [at for at, used in enumerate(is_row) if used and before + at >= header]
+        if is_cut and keep and keep[-1] == len(lines) - 1:
+            place = f"{path}:{before + len(lines)}"
+            notes = (f"{place}: the last line has no line end; was the file cut there?",)
+            if meanings.readings:
+                keep = keep[:-1]
+                notes = (f"{place}: the file ends in the middle of a row; it was left out",)
+        if keep:
+            numbers.append(np.array(keep) + before + 1)
+            rows = [lines[at] for at in keep]
+            cells.append(_used_cells(path, rows, numbers[-1], **layout))
+        before += len(lines)
+    if not cells:
         raise FormatError(f"{path}: there is a row of names but no row of numbers")
+    import polars as pl  # noqa: PLC0415  slow to import
 
-    number, rows = np.array(keep) + header + 1, [lines[at] for at in keep]
+    return CsvRows(
+        path,
+        meanings,
+        names,
+        pl.concat(cells, how="vertical_relaxed"),
+        np.concatenate(numbers),
+        notes,
+    )
+
+
+def _line_blocks(path: Path) -> Iterator[tuple[list[str], bool]]:
+    """Some lines at a time, for they take more room than the file; and whether the last is cut."""
+    with open_input(path) as stream:
+        mark = BOM
+        while block := stream.read(BLOCK_BYTES):
+            block = (block + stream.readline()).removeprefix(mark)
+            if b"\0" in block:
+                raise FormatError(f"{path}: this is binary data, not text")
+            lines = block.decode("utf-8", errors="replace").splitlines()
+            yield lines, not block.endswith((b"\n", b"\r"))
+            mark = b""
+
+
+def _used_cells(
+    path: Path,
+    rows: list[str],
+    number: Ints,
+    *,
+    separator: str,
+    names: list[str],
+    meanings: ColumnMeanings,
+) -> "pl.DataFrame":
+    """The columns that are used; all, where none is surely of a covariance.
+
+    Numbers where every cell is one, but for stamps and protection levels; as text otherwise.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import
+
     if separator == " ":
         separator, rows = ",", [",".join(row.split()) for row in rows]
     if not any('"' in row for row in rows):
@@ -332,18 +371,7 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         if counts[row] != len(names):
             has = words.count(int(counts[row]), "column")
             raise FormatError(f"{path}:{number[row]}: {has}; there are {len(names)} names")
-    cells = _used_cells(path, rows, separator, names, meanings)
-    return CsvRows(path, meanings, names, cells, number, notes)
-
-
-def _used_cells(
-    path: Path, rows: list[str], separator: str, names: list[str], meanings: ColumnMeanings
-) -> "pl.DataFrame":
-    """The columns that are used, as text; all, where none is surely of a covariance."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
     certain = bool(meanings.readings) and all(reading.sure for reading in meanings.readings)
-
     try:
         frame = pl.read_csv(
             "\n".join(rows).encode(),
@@ -356,7 +384,18 @@ def _used_cells(
         raise FormatError(f"{path}: the rows cannot be read ({reason_of(error)})") from error
     if len(frame) != len(rows):
         raise FormatError(f"{path}: a quoted cell goes over more than one line")
-    return frame
+    exact = {meanings.stamp, meanings.nanoseconds, *meanings.levels.values()}
+    numbers = [as_numbers(frame[name]) for name in frame.columns if int(name) not in exact]
+    return frame.with_columns(each for each in numbers if not each.null_count())
+
+
+def as_numbers(cells: "pl.Series") -> "pl.Series":
+    """Cells as numbers, null where they are none."""
+    import polars as pl  # noqa: PLC0415  slow to import
+
+    if cells.dtype == pl.Float64:
+        return cells
+    return cells.str.strip_chars().cast(pl.Float64, strict=False)
 
 
 def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ header        text: lines `#%KEY value` as in SQUARE files, if body, world ... a
 Other arrays are not used. Pickled objects are refused.
 """
 
+import tokenize
 import zipfile
 import zlib
 from math import prod
@@ -41,6 +42,12 @@ from smfeval.track import (
 )
 
 KEYS = ("stamp", "time", "position", "rotation", "covariance", "header")
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    tokenize.TokenError,
+)  # of zip, npy and names
 LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
 
 
@@ -126,7 +133,7 @@ def _read_arrays(path: Path) -> dict[str, Any]:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             refuse_size(path, sum(members[key].file_size for key in KEYS if key in members))
             arrays = {key: _read_array(archive, members[key]) for key in KEYS if key in members}
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+    except (*DAMAGE, ValueError, NotImplementedError) as error:
         raise FormatError(f"{path}: damaged or no npz file ({reason_of(error)})") from error
     except (OSError, RuntimeError) as error:
         raise FormatError(f"{path}: cannot be read ({error})") from error
