@@ -82,6 +82,15 @@ class Differences:
     hazardous: Bools  # and is beyond one of them
     singular: int  # scans without a regular covariance, left out
 
+    def last_scan(self, row: int) -> dict[str, Any]:
+        """What a `BeliefWatch` keeps of the last scan that was compared."""
+        return {
+            "last_stamp": int(self.stamp[row]),
+            "last_nees": float(self.nees[row]),
+            "last_error_m": float(self.error_m[row]),
+            "last_sigma_m": float(self.sigma_m[row]),
+        }
+
     def until_hazard(self) -> "Differences":
         """The scans up to the first that is hazardous; all, where none is."""
         if not self.hazardous.any():
@@ -177,13 +186,7 @@ class BeliefWatch:
             hazard=bool(found.hazardous[:counted].any()),
         )
         if counted:
-            watch = replace(
-                watch,
-                last_stamp=int(found.stamp[counted - 1]),
-                last_nees=float(found.nees[counted - 1]),
-                last_error_m=float(found.error_m[counted - 1]),
-                last_sigma_m=float(found.sigma_m[counted - 1]),
-            )
+            watch = replace(watch, **found.last_scan(counted - 1))
         return watch, matches.consumed, matches.needed
 
 
