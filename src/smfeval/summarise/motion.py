@@ -146,10 +146,9 @@ class SeenMotion:
     ) -> Windows | None:
         """Windows of one horizon that do not overlap, under the joint covariance of the claim.
 
-        `ends` are first and last scans of windows of equal duration or path (`ends_over`) instead
-        of `horizon` scans. No window bridges a gap in the reference. None where the joint
-        covariance says nothing of the space; for poses also where the gauge took freedoms of the
-        world that windows do not remove; and of a pair where a claim is not steady.
+        `ends` are first and last scans of windows of equal duration or path (`ends_over`) instead.
+        No window bridges a gap in the reference. None where the joint covariance says nothing of
+        the space, where a pair's claim is not steady, and of poses that the gauge was fitted to.
         """
         if not self._is_claimed(space):
             return None
