@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 SCANS, POOL, TRACKS, STUDIES = 240, 84, 12, 200
 TIGHTER = {"consistent": 1.0, "2 times": 4.0, "5 times": 25.0, "20 times": 400.0}  # variances
-MOST = 0.05
+MOST = 0.05 + 3 * np.sqrt(0.05 * 0.95 / STUDIES)  # room for chance; seen were 4 % at most
 STEP = np.arange(1.0, SCANS + 1)
 
 
@@ -123,5 +123,5 @@ def test_a_worse_one_alone_is_marked_in_one_of_twenty_studies_at_most(world, ali
     }
     assert {metric: rate for metric, rate in wrong.items() if rate > MOST} == {}
     right = np.mean(["consistent" in each["log"] for each in studies])
-    if alignment == "none" or world == "walk":
+    if alignment == "none" or (world == "walk" and not start):
         assert right > 0.8  # the test has power where scores are proper
