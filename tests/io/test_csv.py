@@ -604,7 +604,7 @@ def test_roll_pitch_and_yaw_are_a_rotation(degrees, tmp_path, rng):
     np.testing.assert_allclose(same, 1, atol=1e-9)
     if degrees:
         path.write_text(path.read_text().replace("_deg", ""))
-        with pytest.raises(FormatError, match="if it is in degrees, its name must end in _deg"):
+        with pytest.raises(FormatError, match=r"if these are degrees, say so: .*yaw_deg=yaw"):
             read(path)
 
 

@@ -34,7 +34,8 @@ POSITION_NAMES = (
     *("p_rs_r_{}", "location_{}"),
 )
 ROTATION_NAMES = (
-    *("q{}", "q_{}", "q_rs_{}", "quat_{}", "quaternion_{}", "orientation_{}", "rotation_{}"),
+    *("q{}", "q_{}", "q_rs_{}", "quat_{}", "quat{}", "quaternion_{}", "orientation_{}"),
+    "rotation_{}",
 )
 ANGLES = ("roll", "pitch", "yaw")  # R = Rz(yaw) Ry(pitch) Rx(roll)
 GEODETIC_NAMES = {
@@ -94,7 +95,8 @@ ROLE_PARTS = {
     },
 }
 COLUMN_ROLES = (
-    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *NAMED_ROLES, *COUNTS, *ROLE_PARTS),
+    *("stamp", *(f"stamp_{unit}" for unit in STAMP_UNITS), *NAMED_ROLES),
+    *(*(f"{angle}_deg" for angle in ANGLES), *COUNTS, *ROLE_PARTS),
 )
 MOST_COUNTED = 36  # entries of a covariance
 HOW = "write them as stamp=t,x=px,y=py, or all names of a file without any: stamp,x,y,z"
@@ -178,6 +180,9 @@ def listed_names(text: str | None) -> list[str]:
 def column_meanings(place: str, names: list[str], said: dict[str, str]) -> ColumnMeanings:
     """What the columns hold; raises where that is ambiguous or not enough for poses."""
     roles = roles_of(names)
+    by_role = [each for each in said.items() if each[0].endswith("_deg")]
+    turned = {column_named(place, names, name) for _, name in by_role}
+    said = {role.removesuffix("_deg"): name for role, name in said.items()}
     of_pose = {
         role: name for role, name in said.items() if role in NAMED_ROLES or role.startswith("stamp")
     }
@@ -214,7 +219,7 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
         by_user or _stamp_unit(names[stamp]),
         pose,
         readings,
-        _degrees(place, names, pose, readings),
+        _degrees(place, names, pose, readings) | turned,
         _nanoseconds_beside(names, stamp),
         incomplete,
         received,

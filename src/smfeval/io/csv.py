@@ -7,7 +7,9 @@ without the uncertainty of the rotation, it is a belief about positions alone. L
 and altitude (degrees, m) are places of an antenna, their covariance is of east, north and up.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from csv import reader
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +62,10 @@ from smfeval.track.row_checks import valid_share
 if TYPE_CHECKING:
     import polars as pl
 
-NANOSECOND_DIGITS = 18  # of a stamp since 1970 in nanoseconds; in seconds it has ten
+UNIT_DIGITS = {"ns": 18, "us": 15, "ms": 12}  # least, of a stamp since 1970; in seconds it has ten
+DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
+LIST_CELL = re.compile(r'"?[\[(]([^"\])]*)[\])]"?')
+UNIT_LENGTH = 1e-3  # from one, of the square of a quaternion
 BLOCK_BYTES = 2 * 2**20  # of lines that become cells at a time
 SAMPLED_ROWS = 2000  # that show what unknown columns hold
 LARGEST_ANGLE = 4 * np.pi  # rad, of roll, pitch or yaw: farther, it is counted in degrees
@@ -126,9 +131,12 @@ class CsvRows:
         unit = [np.radians(1.0) if at in self.meanings.degrees else 1.0 for at in columns]
         angle = np.abs(numbers * unit).max()
         if angle > LARGEST_ANGLE:
+            said = ",".join(
+                f"{r}_deg={self.names[at]}" for r, at in zip(roles, columns, strict=True)
+            )
             raise FormatError(
                 f"{self.path}: column {self.names[columns[-1]]!r} reaches {words.number(angle)} "
-                "rad: if it is in degrees, its name must end in _deg"
+                f"rad; if these are degrees, say so: {spell_source(self.path, 'columns', said)}"
             )
         turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
         for role, values in zip(roles, (numbers * unit).T, strict=True):
@@ -144,13 +152,27 @@ class CsvRows:
         numbers = {column: as_numbers(each[:SAMPLED_ROWS]) for column, each in cells.items()}
         return {at: each.to_numpy() for at, each in numbers.items() if not each.null_count()}
 
+    def unnamed_quaternion(self) -> list[str]:
+        """Names of four columns side by side that are not used and have unit length."""
+        if self.meanings.readings:
+            return []
+        unused = self.unused_numbers()
+        for first in unused:
+            four = [unused[at] for at in range(first, first + 4) if at in unused]
+            if len(four) == 4 and np.abs(np.square(four).sum(axis=0) - 1).max() < UNIT_LENGTH:
+                return self.names[first : first + 4]
+        return []
+
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
         import polars as pl  # noqa: PLC0415
 
         text = self.cells[str(self.meanings.stamp)].str.strip_chars()
+        if DATE.match(text[0] or ""):
+            return self._dates(text)
         whole = (text[0] or "").partition(".")[0]
-        by_size = "ns" if len(whole) >= NANOSECOND_DIGITS and whole.isdigit() else "s"
+        digits = len(whole) if whole.isdigit() else 0
+        by_size = next((unit for unit, least in UNIT_DIGITS.items() if digits >= least), "s")
         power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
         exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
         if exact.null_count():  # written with an exponent, or no number
@@ -169,6 +191,17 @@ class CsvRows:
             reason = invalid_stamp_reason(text[late], "seconds" if power == 9 else "nanoseconds")
             raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
         return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
+
+    def _dates(self, text: "pl.Series") -> Ints:
+        """Nanoseconds of dates such as 2024-05-06T07:08:09.1+00:00; without a zone, UTC."""
+        import polars as pl  # noqa: PLC0415
+
+        bare = text.str.replace(r"(Z|[+-]00:?00)?$", "").str.replace(" ", "T")
+        dates = bare.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="ns", strict=False)
+        if dates.null_count():
+            row = int(dates.is_null().arg_max() or 0)
+            raise FormatError(f"{self.where(row)}: {text[row]!r} is not a date in UTC")
+        return dates.to_physical().cast(pl.Int64).to_numpy()
 
     def _nanoseconds(self) -> Ints:
         """What is beyond whole seconds, where it has a column of its own."""
@@ -216,6 +249,8 @@ def read(path: Path, options: ReadOptions) -> Track:
     if found.received:
         others = words.join(repr(rows.names[column]) for column in found.received)
         remarks.append(f"{path}: stamps are those of the header, not {others}")
+    if (four := rows.unnamed_quaternion()) and not found.rotation:
+        notes.append(f"{words.join(four)} may be a quaternion, in an order that is not known")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
     protection = rows.protection()
     rows = replace(rows, cells=rows.cells.clear())  # as large as the file
@@ -302,7 +337,9 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     if bool(in_file) == bool(listed):
         what, example = LISTED_BESIDE if listed else NO_NAMES
         raise FormatError(f"{path}: {what}: {spell_source(path, 'columns', example)}")
-    names = in_file or listed
+    rest = start.decode("utf-8", errors="replace").splitlines()[header:]
+    first = next((line for line in rest if line.strip() and line.lstrip()[0] != "#"), "")
+    names, tidy = _spread_lists(in_file or listed, first, separator)
     named = parse_columns(options.columns) if options.columns else {}
     meanings = column_meanings(str(path), names, named)
     layout: Any = {"separator": separator, "names": names, "meanings": meanings}
@@ -318,7 +355,7 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
                 notes = (f"{place}: the file ends in the middle of a row; it was left out",)
         if keep:
             numbers.append(np.array(keep) + before + 1)
-            rows = [lines[at] for at in keep]
+            rows = [tidy(lines[at]) for at in keep]
             cells.append(_used_cells(path, rows, numbers[-1], **layout))
         before += len(lines)
     if not cells:
@@ -333,6 +370,25 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         np.concatenate(numbers),
         notes,
     )
+
+
+def _spread_lists(
+    names: list[str], first: str, separator: str
+) -> tuple[list[str], Callable[[str], str]]:
+    """Names with one for each number of a cell that is a list, "[0.1, 0.0, ...]"; rows follow.
+
+    Where a semicolon separates, a comma is that of a decimal number.
+    """
+    if separator == ";" and "." not in first:
+        return names, lambda row: row.replace(",", ".")
+    if not LIST_CELL.search(first):
+        return names, lambda row: row
+    spread: list[str] = []
+    cells = next(reader([first], delimiter=separator, skipinitialspace=True))
+    for name, cell in zip(names, cells, strict=False):
+        count = len(cell.split(",")) if cell.lstrip()[:1] in ("[", "(") else 1
+        spread += [f"{name}_{i}" for i in range(count)] if count > 1 else [name]
+    return spread, lambda row: LIST_CELL.sub(lambda found: found[1], row)
 
 
 def _line_blocks(path: Path) -> Iterator[tuple[list[str], bool]]:

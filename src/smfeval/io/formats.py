@@ -79,12 +79,13 @@ def header_names(start: bytes) -> tuple[list[str], str, int]:
     """
     comment, count = "", 0
     for raw in BytesIO(start):
-        line = raw.decode("utf-8", errors="replace").strip()
+        line = raw.decode("utf-8", errors="replace").strip(" \r\n")  # a tab may stand for no name
+        line = re.sub(r"^%\s+", "", line)
         count += 1
         if line.startswith("#"):
             comment = line
             continue
-        if not line:
+        if not line.strip():
             continue
         words_of_row, separator = split_row(line)
         if not any(map(_is_number, words_of_row)):
@@ -428,13 +429,17 @@ UNCERTAIN_LISTS = {  # columns behind stamp and position, or stamp and pose, by 
 }
 
 
+WITH_MATRIX = (13, 16, 17)  # numbers of a stamp and a 3x4 matrix, of 4x4, or of both
+MATRIX = "a matrix is read as KITTI has it: 12 numbers, 3x4, and the stamps in another file"
+
+
 def fitting_lists(width: int) -> list[str]:
     """Names of columns, as the option columns takes them, that rows of so many numbers may have."""
     return [
         f"{first},{more[width - count]}".rstrip(",")
         for count, (first, more) in UNCERTAIN_LISTS.items()
         if width - count in more
-    ] + ([f"{POSE_LIST},cov_0..cov_5"] if width == 14 else [])
+    ] + {14: [f"{POSE_LIST},cov_0..cov_5"], 4: ["stamp,x,y,yaw"], 3: ["stamp,x,y"]}.get(width, [])
 
 
 def recognise_format(path: Path) -> Format:
@@ -453,11 +458,15 @@ def recognise_format(path: Path) -> Format:
     if is_binary(head.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
     readable = ", ".join(entry.name for entry in FORMATS.values() if entry.reader)
+    if head.start.lstrip()[:1] in (b"[", b"{"):
+        raise FormatError(f"{path}: this is JSON, of which no track is read; CSV with names is")
+    numbers = f"{path}: rows of {len(head.first_row)} numbers without a row of names"
+    matrix = f"; {MATRIX}" if len(head.first_row) in WITH_MATRIX else ""
     if lists := fitting_lists(len(head.first_row)):
-        raise FormatError(
-            f"{path}: rows of {len(head.first_row)} numbers without a row of names; if they are "
-            f"these, say so: {spell_source(path, 'columns', *lists)}"
-        )
+        how = spell_source(path, "columns", *lists)
+        raise FormatError(f"{numbers}; if they are these, say so: {how}{matrix}")
+    if matrix:
+        raise FormatError(f"{numbers}{matrix}")
     raise FormatError(
         f"{path}: the format is not recognised (first row: {len(head.first_row)} columns; TUM has "
         "8, stamp x y z qx qy qz qw, and with a covariance 21 or 36 more); if it is one of these, "
