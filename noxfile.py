@@ -53,7 +53,7 @@ def slow(session: nox.Session) -> None:
 def fuzz(session: nox.Session) -> None:
     """Attacks by class for ten minutes, and how many of each: `-- --seconds 3600 --seed 7`."""
     install(session, "test")
-    session.run("python", "tests/support/attacks.py", *session.posargs, env={"PYTHONPATH": "tests"})
+    session.run("python", "-m", "support.attacks", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session

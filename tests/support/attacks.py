@@ -1,6 +1,6 @@
 """Attacks on smfeval by class: each ends in an answer or in one sentence, never in anything else.
 
-`python tests/support/attacks.py --seconds 600 --seed 1` (`nox -s fuzz`) counts the outcomes of each
+`nox -s fuzz` (`python -m support.attacks --seconds 600 --seed 1`) counts the outcomes of each
 class, and says how to repeat what went wrong; `tests/fuzz/test_attacks.py` tries a few of each.
 """
 
