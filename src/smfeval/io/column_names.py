@@ -196,17 +196,8 @@ def column_meanings(place: str, names: list[str], said: dict[str, str]) -> Colum
     found, received = _without_receive_time(names, found)
     found = _of_one_pose(found, geodetic="lat" in said)
     pose = _pose_columns(place, names, found)
-    rotation = QUATERNION if set(QUATERNION) & set(pose) else ()
+    _refuse_missing(place, names, pose)
     planar = "z" not in pose and "yaw" in pose
-    axes = GEODETIC if "lat" in pose else tuple(AXES)
-    flat = set(axes[:2]) <= set(pose) and not any(map(_may_be_height, names))
-    missing = [role for role in ("stamp", *axes[: 2 if flat else 3], *rotation) if role not in pose]
-    if missing:
-        example = ",".join(f"{role}=NAME" for role in missing)
-        raise FormatError(
-            f"{place}: no column is known to be {words.join(missing)}; say it: "
-            f"{spell_source(place, 'columns', example)}"
-        )
 
     stamp = pose.pop("stamp")
     if "lat" not in pose and _normalise(names[pose["x"]]).partition("_")[0] not in ENU_NAMES:
@@ -241,6 +232,20 @@ def _levels(place: str, names: list[str]) -> dict[str, int]:
             raise FormatError(f"{place}: column {name!r} is not in metres or radians")
         found[component] = column
     return found
+
+
+def _refuse_missing(place: str, names: list[str], pose: dict[str, int]) -> None:
+    """Raise where columns are not enough for a pose; without a third axis it is in a plane."""
+    rotation = QUATERNION if set(QUATERNION) & set(pose) else ()
+    axes = GEODETIC if "lat" in pose else tuple(AXES)
+    flat = set(axes[:2]) <= set(pose) and not any(map(_may_be_height, names))
+    missing = [role for role in ("stamp", *axes[: 2 if flat else 3], *rotation) if role not in pose]
+    if missing:
+        example = ",".join(f"{role}=NAME" for role in missing)
+        raise FormatError(
+            f"{place}: no column is known to be {words.join(missing)}; say it: "
+            f"{spell_source(place, 'columns', example)}"
+        )
 
 
 def _of_one_pose(found: list[tuple[str, int]], *, geodetic: bool) -> list[tuple[str, int]]:
