@@ -25,7 +25,7 @@ COMMAND = "smfeval score 'a b.square' --ref r.tum --html <out>.html"
 ALARM = {
     "mode": "pair", "names": [NASTY, LONG], "scans": 1234, "stamp_ns": 17 * 10**17,
     "evidence": 2.5e4, "evidence_whatever": 3.1, "limit": 100.0, "dimension": 3, "nees": 17.2,
-    "error_m": 0.31, "sigma_m": 0.02, "unmatched": 4, "singular": 0, "dropped": 1,
+    "error_m": 0.31, "sigma_m": 0.02, "unmatched": 4, "singular": 0, "dropped": 1, "hazard": False,
 }  # fmt: skip
 
 

@@ -19,8 +19,10 @@ from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation, Options
 from smfeval.evaluation.result import SCHEMA
+from smfeval.options import ENDING_SIGMA
 from smfeval.show.render import json_text
 from smfeval.show.score import SHOWN_NUMBERS, Findings, last_lines, report
+from smfeval.summarise.numbers import space_name
 from smfeval.track import ParticleTrack
 from smfeval.verbs import evaluate_all, files_read
 from smfeval.words import number
@@ -92,7 +94,8 @@ def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Opti
     """Options that compute what the short report shows, where nothing more is asked for."""
     more = chosen.verbose or chosen.json or chosen.plot or chosen.save
     known = {each.name for each in conditions} <= {*SHOWN_NUMBERS}
-    return Options(numbers=SHOWN_NUMBERS if known and not more else None)
+    why = (space_name(ENDING_SIGMA, "rotation"),) if chosen.why else ()
+    return Options(numbers=(*SHOWN_NUMBERS, *why) if known and not more else None)
 
 
 def _refuse_ignored(chosen: argparse.Namespace, evaluations: list[Evaluation]) -> None:

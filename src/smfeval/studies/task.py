@@ -266,27 +266,25 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )
-        return _with_updates(result, task.telemetry, evaluation), _scan_table(evaluation)
+        return _with_updates(result, task, evaluation), _scan_table(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
 
 
-def _with_updates(result: TaskResult, telemetry: str | None, evaluation: Evaluation) -> TaskResult:
+def _with_updates(result: TaskResult, task: Task, evaluation: Evaluation) -> TaskResult:
     """The result with what its telemetry says of the updates, or why it says nothing."""
-    if telemetry is None:
+    if task.telemetry is None:
         return result
     from smfeval.explain.telemetry import update_log  # noqa: PLC0415  few studies have telemetry
     from smfeval.explain.updates import explain_updates  # noqa: PLC0415
     from smfeval.io.telemetry import read_telemetry_table  # noqa: PLC0415
     from smfeval.studies.updates import update_numbers  # noqa: PLC0415
 
-    path = Path(telemetry)
     try:
-        log, _ = update_log(read_telemetry_table(path), evaluation.estimate)
+        log, _ = update_log(read_telemetry_table(Path(task.telemetry)), evaluation.estimate)
         explanation = explain_updates(log, evaluation)
     except SmfevalError as error:
-        why = words.visible(str(error).replace(telemetry, path.name))
-        return replace(result, unexplained=why)
+        return replace(result, unexplained=failure_sentence(error, task))
     return replace(result, updates=update_numbers(explanation, evaluation))
 
 
@@ -484,7 +482,8 @@ def without_folders(text: str, task: Task | PairTask) -> str:
         if is_url(given.source):
             url = parse_source(given.source)[0]
             named[shown(url)] = file_name(url)
-    named |= {given: Path(given).name for given in task.extrinsics if given}
+    beside = (*task.extrinsics, getattr(task, "telemetry", None))
+    named |= {given: Path(given).name for given in beside if given}
     for path in sorted(named, key=len, reverse=True):
         text = text.replace(path, named[path])
     return text
