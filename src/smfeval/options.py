@@ -5,7 +5,6 @@ An option is one field of `Options` with its entry (see `smfeval.schema`); flags
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +20,7 @@ from smfeval.align.quantities import (
     parse_extent,
     parse_reference_sigma,
 )
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.schema import (
     ALIGNMENTS,

@@ -20,11 +20,12 @@ does have exactly these words (`tests/house/test_choices.py`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 
 LONGEST_SHOWN = 60  # characters of a wrong value that a sentence repeats

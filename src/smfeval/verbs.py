@@ -8,7 +8,7 @@ those of the reference are given: `"truth.csv?columns=stamp=t"`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,7 @@ from smfeval import evaluation
 from smfeval.align.body import move_to_body
 from smfeval.associate import Pairs, nearest_pairs
 from smfeval.associate.origin import share_origin
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, choose_axes
 from smfeval.io import extrinsic_in_bags, files_to_read, read

@@ -8,12 +8,12 @@ patterns, 1991 (se3, sim3); the yaw fit is its plane case about the vertical axi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
 from smfeval.align.quantities import Extent
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints

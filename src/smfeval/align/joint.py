@@ -24,12 +24,13 @@ the same in all directions: the header key INCREMENTS, as a growth law writes it
 (`calibration.law`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, spaced_indices

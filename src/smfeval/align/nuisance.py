@@ -14,13 +14,14 @@ larger than that, whatever the correlations: that is all that a verdict needs (`
 lever arm carries rotation errors into the position, and the claim is moved with it.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import numpy as np
 
 from smfeval.align.fit import turn_and_scale
 from smfeval.align.joint import lever, rotate_blocks
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS

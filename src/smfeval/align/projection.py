@@ -18,13 +18,13 @@ position (3 x 3), rotation (3 x 3: by the rotation rows of G_t and H_t) or both 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from smfeval.align.joint import Claim, Joint, lever, parts, rotate_blocks
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats

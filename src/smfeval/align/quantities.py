@@ -6,11 +6,12 @@ Alert limits say how large an error may be: `1m`, `1m,0.5m vertical,2deg`, `0.3m
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import degrees, isfinite, pi, radians
 from typing import TYPE_CHECKING, Literal
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import PROTECTED, suggest_word

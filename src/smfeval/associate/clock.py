@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, curve_pair
 from smfeval.associate.clock_rates import REACH_S, correlate, excerpts
 from smfeval.associate.origin import share_origin
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints

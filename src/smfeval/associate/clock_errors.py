@@ -15,11 +15,10 @@ a lever arm between the bodies, a rotation between them and an even drift of the
 of these is taken for a clock offset.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval.align.fit import FITS, fit_se3
+from smfeval.dataclass import dataclass
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -8,13 +8,12 @@ what each says against chance, G = sum of -m log(1 - r^2) over the signals with 
 counts effective samples: the likelihood ratio of two Gaussian signals, chi-squared by chance.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval import words
 from smfeval.associate.clock_errors import Curve, curve_of
 from smfeval.associate.nearest import mismatch
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints

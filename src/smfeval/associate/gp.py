@@ -26,7 +26,7 @@ covariance does not know. Between poses one step apart the factor is that of two
 wide for motion that is smoother than the prior.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from smfeval.associate.motion_prior import (
     windows,
 )
 from smfeval.associate.nearest import LONGEST_S, Pairs, mismatch
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints

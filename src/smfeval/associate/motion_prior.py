@@ -18,12 +18,12 @@ Smoothers, 2021).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import comb, factorial
 from typing import TypeVar
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import golden_section
 

@@ -17,11 +17,12 @@ before. A pose cannot be moved on a track of fewer than three poses, nor farther
 the track than its last step.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from smfeval.associate.nearest import Pairs
+from smfeval.dataclass import dataclass
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -1,10 +1,9 @@
 """Nearest stamp, one to one: no reference pose serves two scans."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError, Remedy
 from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.maths.stamps import NANOSECONDS, seconds_text

@@ -9,7 +9,7 @@ were learnt on. Most models leave most of this out.
 """
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from math import isfinite
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, FormatError, OptionError, TrackError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack

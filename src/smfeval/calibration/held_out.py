@@ -4,7 +4,6 @@ Another model than `scale` is chosen only where it is better on tracks that are 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
@@ -25,6 +24,7 @@ from smfeval.calibration.models import (
     CalibrationSample,
     rotation_scale,
 )
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory

@@ -14,7 +14,7 @@ and INCREMENTS in the header declares level and F, so that cross-covariances are
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from math import isfinite
 from typing import Any
@@ -31,6 +31,7 @@ from smfeval.align.joint import (
     rotate_blocks,
 )
 from smfeval.calibration.correction import APPLIED, LearntOn, learnt_from
+from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, FormatError, TrackError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats

@@ -16,7 +16,7 @@ makes the 90 % regions hold 90 % of what tracks that are left out have.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from smfeval.calibration.law import (
     turned_axes,
     white_covariance,
 )
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import AlignedTracks
 from smfeval.evaluation.claim import UNFITTED
 from smfeval.maths import normal, se3, so3

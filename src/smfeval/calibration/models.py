@@ -6,12 +6,13 @@ NEES / d. Other models start there and are found by a search over logarithms of 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from smfeval.calibration.correction import ScanColumns, TelemetryTerm
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths import normal

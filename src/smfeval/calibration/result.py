@@ -1,7 +1,7 @@
 """What calibration finds: a correction, and how it does on tracks that it was not learnt from."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import ceil, comb
 from typing import Any
 
@@ -11,6 +11,7 @@ from smfeval import words
 from smfeval.calibration.correction import Correction
 from smfeval.calibration.held_out import LEAST_GAIN_NAT, Fit, HeldOut, ModelGain, by_recording
 from smfeval.calibration.law import GrowthLaw
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail_quantile

@@ -4,11 +4,11 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
 from smfeval.schema import unknown_word

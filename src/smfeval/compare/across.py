@@ -9,7 +9,6 @@ out, and are named.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, lgamma, log2
 
@@ -31,6 +30,7 @@ from smfeval.compare.duels import (
     duels,
     marks_of,
 )
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import t_quantile
 from smfeval.summarise.number import Number

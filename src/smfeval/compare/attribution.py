@@ -18,7 +18,7 @@ suspect and no more; (D_ij - S_j) / R_i is its part that no sharing makes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 from typing import Literal
@@ -40,6 +40,7 @@ from smfeval.compare.difference import (
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
 from smfeval.compare.pair import Pair, compare_pair
 from smfeval.compare.relative import at_body
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim

@@ -7,7 +7,7 @@ leaves r_t = d_t - G_t theta. What A claims about r is M J_A M^T where its joint
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from smfeval.align.fit import Alignment, fit_alignment
 from smfeval.align.joint import Joint
 from smfeval.align.projection import FitWeights, fit_weights
+from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, claimed_joint
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints

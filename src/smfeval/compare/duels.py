@@ -14,7 +14,7 @@ tests/power/test_across.py). A pair that cannot be tested is not separated.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import combinations
 from math import ceil, comb, log2
@@ -24,6 +24,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.hypothesis import HypothesisCount
 from smfeval.compare.pooled import PooledK
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import normal_quantile
 from smfeval.summarise.number import Number

@@ -1,7 +1,7 @@
 """Which beliefs may meet: both uncertain, about one body, in worlds that an alignment joins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from smfeval import words
 from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment
 from smfeval.associate import Pairs, match_reference, nearest_pairs
+from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, OptionError, PairingError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats

@@ -19,7 +19,6 @@ walks would be called opposed): there, nothing is said.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from smfeval.align.fit import fit_alignment
 from smfeval.associate import match_reference, nearest, without_covariance
 from smfeval.compare.frames import MatchedBeliefs, agree_on_body
 from smfeval.compare.sensitivity import NO_PARTICLES
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats

@@ -8,13 +8,13 @@ share of times outside a 95 % band is 5 % in the mean and scatters more than a b
 verdict is from the runs, which are independent: Student's interval of their means over time.
 """
 
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.judge.decide import Label, label_of
 from smfeval.maths.arrays import Floats, Ints

@@ -6,7 +6,7 @@ not opposed at any scan (C_AB + C_AB^T >= 0), its covariance is at most S_A + S_
 that whatever they do: the judge of a track convicts at least one of the two, and acquits neither.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,7 @@ from smfeval.compare.sensitivity import (
     particle_counts,
     share_of_a,
 )
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.evaluation import REQUIRED_RULES, Options
 from smfeval.evaluation.claim import particle_tails

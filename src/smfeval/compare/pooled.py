@@ -22,12 +22,13 @@ interval are those of y_i moved by them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.judge.decide import Facts, Label, Verdict, decide, label_of
 from smfeval.judge.evidence import TrackEvidence, pool_evidence
 from smfeval.judge.levels import FALSE_VERDICT_RATE, FEWEST_SCANS

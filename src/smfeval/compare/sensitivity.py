@@ -4,7 +4,7 @@ An alignment with fewer freedoms than the tracks leave open charges the open gau
 so its k_pair proves nothing; one with as many or more takes mean squared difference away.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN
 from smfeval.compare.difference import Difference, Joints, align_pair, fitted_freedoms
 from smfeval.compare.frames import GAUGES_BY_FREEDOM, MatchedBeliefs, effective_particles
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError, SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.claim import UNFITTED

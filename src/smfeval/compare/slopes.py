@@ -19,12 +19,13 @@ tells. The interval is therefore the hull of both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import t_quantile

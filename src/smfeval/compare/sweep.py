@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from smfeval.compare.slopes import (
     lines_of,
     slope_over_tracks,
 )
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.results import Result
 from smfeval.summarise.inflation import median_chi_squared

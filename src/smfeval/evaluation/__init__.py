@@ -1,7 +1,7 @@
 """The whole way: pair in time, bring to one frame, score, summarise, judge."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +18,7 @@ from smfeval.associate import (
     with_shared_error,
 )
 from smfeval.associate.origin import share_origin
+from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
 from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_space
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores

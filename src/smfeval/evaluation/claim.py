@@ -5,7 +5,7 @@ the joint covariance of all errors, and not the reported marginals (`align.proje
 beside the track, implied by how its covariances grow, or unknown.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -33,6 +33,7 @@ from smfeval.align.projection import (
     is_determined,
     projected_covariance,
 )
+from smfeval.dataclass import dataclass
 from smfeval.judge.levels import LEVEL, TAIL
 from smfeval.maths.arrays import Floats, median_of
 from smfeval.maths.special import chi_squared_tail_quantile

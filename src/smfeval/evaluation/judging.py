@@ -7,7 +7,7 @@ true one is among them, whatever the start was worth.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -27,6 +27,7 @@ from smfeval.align.nuisance import (
 )
 from smfeval.associate import GapRisk, Pairs, gap_risk
 from smfeval.associate.nearest import speeds
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion, score_motion, see_motion

@@ -6,12 +6,13 @@ lever arm, a rotation between the bodies and a late clock would count as errors:
 of every horizon, after the reference was moved to the body that the kindest fit found.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from smfeval.align.nuisance import BodyMotion, Nuisance
 from smfeval.associate import independent_noise
+from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.judge.evidence import usable_rows, why_unusable
 from smfeval.judge.levels import TAIL

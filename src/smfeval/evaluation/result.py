@@ -1,6 +1,6 @@
 """The result of an evaluation: everything in small frozen parts, and as strict JSON data."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import Alignment
 from smfeval.associate import GapRisk, Pairs
+from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import AlignedClaim
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.judge.decide import Verdict

@@ -15,11 +15,10 @@ a part for the count, one for the noise as configured, and one for the direction
 which is at most 0. All matrices are in one frame, whichever.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise

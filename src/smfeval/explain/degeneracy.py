@@ -16,10 +16,11 @@ depends on how it lies to their grid.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain.credit import BLIND

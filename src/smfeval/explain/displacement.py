@@ -17,10 +17,10 @@ one before. Batches of S_d go through it together.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.explain.credit import log_det
 from smfeval.maths import normal

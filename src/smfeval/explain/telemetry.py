@@ -4,12 +4,13 @@ A table may leave out what the belief tells (the covariance after an update) or 
 (the covariance before). What is assumed and what is not taken is said in notes, with counts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from smfeval import words
 from smfeval.associate.nearest import best_of_each, closest
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.explain.updates import UpdateLog, implied_prior
 from smfeval.maths import se3, so3

@@ -6,10 +6,11 @@ update is not told, it follows from the one after it: the information of the pos
 state marginalised, is that of the prior plus J (see `implied_prior`).
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain import credit, displacement

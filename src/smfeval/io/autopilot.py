@@ -10,12 +10,13 @@ track is therefore one stretch between two resets, the longest unless another is
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, POSITION_ONLY, to_right
 from smfeval.io.log_rows import LogRows

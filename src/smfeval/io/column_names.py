@@ -6,9 +6,9 @@ guessing between them could be wrong in silence. Names of uncertainty: `io.covar
 """
 
 import re
-from dataclasses import dataclass
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.covariance_names import (
     COUNTS,

@@ -21,12 +21,13 @@ The user, the file, the preset or the format decides (`choose`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm

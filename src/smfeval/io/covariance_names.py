@@ -8,10 +8,11 @@ or the upper one: such columns have several readings, and their values decide (`
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.source import spell_source
 

@@ -10,13 +10,14 @@ and altitude (degrees, m) are places of an antenna, their covariance is of east,
 import re
 from collections.abc import Callable, Iterator
 from csv import reader
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.arrays import NO_Z
 from smfeval.io.atomic import row_slices, table, write_rows, writing

@@ -6,7 +6,7 @@ columns of a table of telemetry.
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from smfeval import __version__, words
 from smfeval.calibration.correction import Correction, ScanColumns, correction_from
 from smfeval.calibration.law import SCHEMA as LAW_SCHEMA
 from smfeval.calibration.law import GrowthLaw, law_from
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.source import read_json_or_yaml, read_small, read_table_text

@@ -6,12 +6,13 @@ A receiver has no attitude: rotations are identity and marked as unknown.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from smfeval.associate.origin import ORIGIN_KEY, is_place, origin_text
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions

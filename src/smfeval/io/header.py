@@ -6,8 +6,8 @@ values nobody declared; reading takes these, and the word `unspecified`, for und
 """
 
 import re
-from dataclasses import dataclass
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.schema import GAUGES, Order
 from smfeval.track import About

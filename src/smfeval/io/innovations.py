@@ -17,7 +17,6 @@ without the entries beside the diagonal is taken as diagonal. Other columns are 
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, TrackError, reason_of
 from smfeval.io.atomic import replacing, write_parquet
 from smfeval.io.parquet import read_table

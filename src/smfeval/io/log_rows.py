@@ -1,10 +1,11 @@
 """Rows of a log as arrays, some of which are left out before the others become a track."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.maths.arrays import Bools, Ints
 from smfeval.track import DroppedRows, Provenance

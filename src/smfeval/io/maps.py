@@ -12,7 +12,6 @@ uu. Heights are above the ellipsoid, as the standard has them.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.origin import origin_of
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.io.atomic import row_slices, writing
 from smfeval.io.geodetic import refuse_nowhere

@@ -6,11 +6,12 @@ all verbs that read, and keys of tracks and estimators in plans, are made from i
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.io.column_names import parse_columns
 from smfeval.io.formats import FORMATS, sidecar_options

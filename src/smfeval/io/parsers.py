@@ -6,13 +6,13 @@ installation with a C compiler builds; another has the same in Python, thirty ti
 
 import ctypes
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.maths.symmetric import chunks

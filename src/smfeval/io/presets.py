@@ -10,9 +10,9 @@ was read. Convention and orders that are not named are those of the standard mes
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from smfeval.dataclass import dataclass
 from smfeval.schema import Gauge, Order, unknown_word
 
 

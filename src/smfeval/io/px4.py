@@ -26,13 +26,14 @@ import io
 import re
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, reason_of
 from smfeval.io.autopilot import (
     AXES_REMARK,

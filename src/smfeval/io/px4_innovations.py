@@ -9,12 +9,13 @@ and position in one field, and test ratios in `estimator_status`. A test ratio i
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.autopilot import MICROSECONDS, latest
 from smfeval.io.px4 import STATUS, Columns, Log, array_of, open_log, primary_instances

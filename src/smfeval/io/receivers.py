@@ -29,7 +29,6 @@ import io
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.arrays import NO_Z
 from smfeval.io.convention import POSITION_ONLY

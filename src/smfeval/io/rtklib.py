@@ -13,13 +13,13 @@ are identity and marked as unknown, so that right perturbation and world axes ar
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import POSITION_ONLY, refuse_negative
 from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth

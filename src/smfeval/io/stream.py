@@ -12,7 +12,7 @@ import os
 import re
 import select
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.origin import ORIGIN_KEY
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header

@@ -4,7 +4,7 @@ Read in chunks of whole lines, so memory stays bounded and gzip streams; a stamp
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.parsers import (
     NUMBER,

@@ -6,10 +6,11 @@ relative motion must reach a share of the track, and after a fit whose joint cov
 "consistent" speaks of what an aligned track can show, and "conservative" is never said.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from smfeval.align.nuisance import Freedom, Nuisance
+from smfeval.dataclass import dataclass
 from smfeval.judge.evidence import AnyCorrelation, Averaging
 from smfeval.judge.levels import CONSISTENT, FEWEST_SCANS, MOTION_TAIL, REACHED, TAIL, WIDE
 from smfeval.maths import so3

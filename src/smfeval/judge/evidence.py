@@ -18,13 +18,13 @@ chi2_d is the variance of T.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, sqrt
 
 import numpy as np
 
 from smfeval.align.nuisance import BestCaseFit
+from smfeval.dataclass import dataclass
 from smfeval.judge.levels import (
     FEWEST_AVERAGED,
     FEWEST_FOR_SPECTRUM,

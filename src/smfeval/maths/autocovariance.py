@@ -1,9 +1,8 @@
 """How a series remembers itself: autocovariances of all wanted lags by one FFT."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats
 
 

@@ -7,13 +7,13 @@ estimate of the long-run variance does not (compare Mueller and Watson, "Measuri
 long-run predictions", Review of Economic Studies 83, 2016).
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, quantile_of, read_only
 from smfeval.maths.special import t_cdf, t_density, t_quantile
 from smfeval.maths.symmetric import CHUNK

@@ -6,11 +6,10 @@ chunks of scans, so that a million scans take a fraction of a second. S must be 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import chi_squared_cdf
 from smfeval.maths.symmetric import chunks, correlation_eigenvalue

@@ -37,13 +37,13 @@ m = 0, beta = 1, d = 3 costs 1.3 us per scan with the eigenvalues, the rule 0.1 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, gamma, lgamma, log, pi, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats
 
 

@@ -15,11 +15,12 @@ covariances is right, or too large, if errors are not opposed; `terms` times it 
 are.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, OptionError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints

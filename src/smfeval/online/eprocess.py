@@ -18,11 +18,12 @@ that t, and less under any t with more of them and under a Gaussian (for c >= 32
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail

@@ -7,11 +7,10 @@ the first pose, the reference and a straight line between its scans may make of 
 granted: its protection level, and what the line may miss.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from smfeval.align.quantities import RISK, AlertLimits
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.score.integrity import protection_level

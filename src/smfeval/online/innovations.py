@@ -23,12 +23,13 @@ The chance of a false alarm for an honest filter is shared out: over sensors, th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (

@@ -26,7 +26,6 @@ have to be available, and one is enough to mislead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
@@ -34,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval.align.quantities import RISK, check_risk
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.symmetric import chunks

@@ -1,12 +1,13 @@
 """What the rules see of a paired and aligned track: errors and uncertainties on the scored axes."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks

@@ -1,11 +1,12 @@
 """The table of rules. A new rule is one file and one entry."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval.schema import unknown_word

@@ -7,13 +7,13 @@ Log(T_mean^-1 T_ref), a right perturbation as the covariance is. A belief may cl
 x, y and yaw, and claims nothing about z, roll and pitch. What is claimed is found and scored.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, Remedy, TrackError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats

@@ -6,13 +6,13 @@ S_ref is predicted by T_mean Exp(xi) Exp(-xi_ref): S + S_ref to first order, wha
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.joint import rotate_blocks
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, median_of, spaced_indices
 from smfeval.maths.se3 import Pose

@@ -1,13 +1,14 @@
 """What `check` found in a file and what `convert` made of it, as text and as JSON documents."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths.stamps import seconds_text
 from smfeval.show.report import Report, ReportSection, Row, doubt_text, labelled
 from smfeval.track import AnyTrack, DroppedRows, GaussianTrack, ParticleTrack

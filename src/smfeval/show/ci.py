@@ -6,10 +6,10 @@ Both are made from the result alone: no clock, no network, the same bytes every 
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.judge.decide import Label
 from smfeval.show.render import render_html
 

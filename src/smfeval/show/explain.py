@@ -1,12 +1,13 @@
 """Updates explained: their report, cells of tables, and JSON data."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from smfeval import __version__, words
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.explain.degeneracy import Regression, ScanGeometry
 from smfeval.explain.updates import CreditRow, Displacement, Explanation, LeftOut

@@ -1,12 +1,12 @@
 """Availability and misleading information under alert limits: lines of a report, and tables."""
 
-from dataclasses import dataclass
 from math import degrees, floor, inf, log10
 from textwrap import wrap
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats, median_of, quantile_of
 from smfeval.score.integrity import ProtectedError, StanfordRegions
 from smfeval.show.report import Cell, Cells, ReportSection, Row, Table, labelled, number_cell

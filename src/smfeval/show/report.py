@@ -8,10 +8,10 @@ Numbers are written when a report is made, by `words`: no writer formats one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 
 if TYPE_CHECKING:
     from smfeval.summarise.number import Number

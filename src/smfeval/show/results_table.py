@@ -5,11 +5,12 @@ when its document is read again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.documents import kind_of
 from smfeval.schema import suggest_word

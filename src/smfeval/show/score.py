@@ -8,7 +8,6 @@ to try next. `-v` shows all numbers instead (`show.numbers`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.associate.nearest import RISK_LIMIT
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Verdict

@@ -1,11 +1,12 @@
 """What figures are drawn from: evaluations that are checked, and series thinned for drawing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans

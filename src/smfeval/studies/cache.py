@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import version
 from io import BytesIO
@@ -28,6 +28,7 @@ import numpy as np
 
 from smfeval import __version__
 from smfeval.compare.sensitivity import Alternative
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
 from smfeval.io.remote import forget_copies

@@ -14,13 +14,14 @@ are those of the data sets' own calibration files; what is not published is not 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import SmfevalError
 from smfeval.io import read
 from smfeval.io.source import bare_name

@@ -9,7 +9,6 @@ that are not proper after the alignment can move; which way is better they do no
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.across import losses_of
 from smfeval.compare.duels import FEWEST, LEVEL, SignedRank, differences, holm, signed_rank
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file

@@ -1,12 +1,13 @@
 """The draft of a plan, as commented TOML, for a folder of tracks and estimates."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from glob import escape
 from itertools import groupby
 from pathlib import Path
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.io.presets import PRESETS, Preset
 from smfeval.io.source import is_folder

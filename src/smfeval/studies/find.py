@@ -1,12 +1,13 @@
 """The files of a plan as tasks; what is missing is known before anything runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from os.path import normpath
 from pathlib import Path
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import Options
 from smfeval.io import read

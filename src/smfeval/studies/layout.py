@@ -11,11 +11,12 @@
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from glob import escape
 from pathlib import Path
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import SmfevalError
 from smfeval.io.formats import recognise_format
 from smfeval.io.source import bare_name

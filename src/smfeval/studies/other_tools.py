@@ -10,12 +10,12 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from glob import escape
 from io import BytesIO
 from pathlib import Path, PurePath
 from zipfile import BadZipFile, ZipFile
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import SmfevalError
 from smfeval.io.source import bare_name, read_small, read_start
 from smfeval.studies.layout import DraftEstimator, DraftTrack, FolderContents

@@ -11,12 +11,13 @@ sensitivity are part of it. Its tables are made by `studies.paper`.
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from glob import escape, glob
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io import remote

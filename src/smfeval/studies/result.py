@@ -1,6 +1,6 @@
 """What a study found: one result per task, and the tables over tracks."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from math import exp
 from sys import intern
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from smfeval.compare.duels import StudySection
 from smfeval.compare.monte_carlo import MonteCarlo
 from smfeval.compare.sensitivity import Alternative
+from smfeval.dataclass import dataclass
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.results import Result
 from smfeval.studies.plan import PAIR_SEPARATOR, Plan

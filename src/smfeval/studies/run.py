@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypedDict, TypeVar, Unpack
@@ -11,6 +11,7 @@ from uuid import uuid4
 from smfeval import words
 from smfeval.align.fit import alignment_of
 from smfeval.compare.frames import GAUGES_BY_FREEDOM
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import choose_axes
 from smfeval.io import declared_gauge, read, remote

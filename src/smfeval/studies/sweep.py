@@ -6,7 +6,7 @@ processes, and kept in the output folder, so that a sweep that was stopped goes 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -22,6 +22,7 @@ from smfeval.compare.slopes import (
     point_of,
     scan_series,
 )
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.schema import (
     NUMBER,

@@ -7,7 +7,7 @@ beside that of the plan on all tracks, and the verdicts that differ from the pla
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from smfeval.compare.across import Entrants, fewest_for_median, metric_column
 from smfeval.compare.duels import FEWEST, LEVEL, Column, StudySection
 from smfeval.compare.hypothesis import REFUTED, HypothesisCount, count_hypothesis
 from smfeval.compare.pooled import COUNT_DOUBT, FEWEST_TRACKS, PooledK, TrackK, pool_tracks
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult

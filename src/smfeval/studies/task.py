@@ -5,7 +5,7 @@ The way of a task: `load_or_evaluate` looks up what the cache knows under its ke
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import floor, log10
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from smfeval import words
 from smfeval.align.quantities import Extent
 from smfeval.compare.sensitivity import Alternative
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, SmfevalError
 from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, read

@@ -1,11 +1,11 @@
 """What telemetry says over a study: numbers of each run, and their medians over tracks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from smfeval.compare.across import median_number
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.explain.updates import Explanation
 from smfeval.maths import normal, se3

@@ -13,13 +13,14 @@ What is looked up for one segment stays in the cache, for all replicates.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.autocovariance import block_length

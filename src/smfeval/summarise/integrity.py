@@ -5,13 +5,14 @@ binomial one of Clopper and Pearson (1934), which would hold if scans were indep
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.quantities import AlertLimits
+from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of
 from smfeval.maths.stamps import NANOSECONDS

@@ -19,13 +19,14 @@ bootstraps (`summarise.bootstrap`): that of the paper and that of its authors' p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, read_only
 from smfeval.maths.dependence import (

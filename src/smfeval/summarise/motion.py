@@ -31,7 +31,7 @@ Of two estimates, B stands in the place of the reference: displacements differ b
 whose covariance is at most the sum of what each claims if their errors are not opposed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from smfeval.align.joint import (
 )
 from smfeval.align.nuisance import BodyMotion
 from smfeval.align.projection import Gauge
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, bridges_gap

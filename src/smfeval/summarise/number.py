@@ -1,12 +1,12 @@
 """A number of a summary: its value, unit and interval, and how much the scans had to say."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SeriesError
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.interval import (

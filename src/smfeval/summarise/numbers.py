@@ -6,7 +6,7 @@ the mean over the scans. Further numbers are rows of `_DERIVED`.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf, log
 from typing import Literal
@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats
 from smfeval.score import RULES, Rule
 from smfeval.score.residuals import SpaceName

@@ -9,13 +9,14 @@ weights for all), and the spread of floors and growths between the blocks gives 
 floor of 1 and no growth.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.joint import Joint
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.special import t_quantile

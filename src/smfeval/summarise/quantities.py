@@ -5,7 +5,7 @@ no such number; `summarise.numbers` is the table of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import inf, log
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, median_of
 from smfeval.maths.dependence import few_changes, wanders

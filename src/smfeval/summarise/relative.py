@@ -7,13 +7,13 @@ such errors were claimed: `evaluation.motion`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.quantities import Extent
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, bridges_gap

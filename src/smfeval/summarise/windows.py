@@ -7,13 +7,14 @@ the mean NEES is worth at least two thirds of its degrees of freedom.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from smfeval.align.joint import SHORTEST_LAG, Joint, shortest_lag
 from smfeval.align.nuisance import solve_shortest
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.normal_distance import energy_score

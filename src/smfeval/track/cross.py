@@ -9,11 +9,11 @@ drawn together::
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import seconds_text

@@ -6,13 +6,13 @@ it sees z. An honest filter has innovations that are white: given all before, nu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.track.row_checks import LARGEST_VARIANCE, SMALLEST_VARIANCE

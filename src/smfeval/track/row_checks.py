@@ -5,11 +5,11 @@ out and keep the first or last of two rows with one stamp; what was left out is 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text

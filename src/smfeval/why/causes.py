@@ -6,11 +6,12 @@ fields are all in the evidence.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from string import Formatter
 from typing import Any
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths.stamps import seconds_text
 from smfeval.summarise.number import finite_or_none
 

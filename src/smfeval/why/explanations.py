@@ -13,7 +13,7 @@ and the verdict is asked again each time: the same evidence, the same decider.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from smfeval import words
 from smfeval.align.nuisance import MOST, MOST_SCANS, OF_GAUGE, BodyMotion
 from smfeval.associate import without_covariance
+from smfeval.dataclass import dataclass
 from smfeval.errors import SmfevalError
 from smfeval.evaluation import Evaluation, evaluate
 from smfeval.evaluation.judging import (

@@ -6,11 +6,11 @@ is at most sum |w_i| sigma_i.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of, quantile_of
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack

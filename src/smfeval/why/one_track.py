@@ -7,13 +7,13 @@ file that raises any.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, median_of, quantile_of, spaced_indices
 from smfeval.maths.normal import is_singular

@@ -1,10 +1,10 @@
 """Where the errors of an estimate come from, and what else could explain its verdict."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.why.diagnoses import Diagnoses, diagnose
 from smfeval.why.explanations import Explanations, other_explanations

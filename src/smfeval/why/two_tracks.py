@@ -9,7 +9,7 @@ than as it was meant.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import radians
 from typing import Any
@@ -20,6 +20,7 @@ from smfeval import words
 from smfeval.align.fit import Alignment, fit_sim3
 from smfeval.associate import Pairs
 from smfeval.associate.origin import origin_of
+from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of

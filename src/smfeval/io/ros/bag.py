@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, SmfevalError, reason_of
 from smfeval.io.progress import report
 from smfeval.io.source import (

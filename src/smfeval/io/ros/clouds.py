@@ -2,13 +2,14 @@
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.ros.bag import Bag, open_bag, translate_damage
 from smfeval.io.ros.poses import settle_stamps

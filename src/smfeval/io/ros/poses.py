@@ -7,12 +7,13 @@ belief), 2 diagonal, 3 known.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.convention import (
     POSITION_ONLY,

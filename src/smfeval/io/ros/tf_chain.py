@@ -8,12 +8,13 @@ Transforms that never change, from /tf_static or not, are held for the whole tra
 """
 
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from operator import attrgetter
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.options import ReadOptions
 from smfeval.io.ros.bag import Bag

@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from operator import attrgetter
@@ -13,6 +12,7 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import Preset, preset_named

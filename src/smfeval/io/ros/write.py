@@ -13,13 +13,13 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing, row_slices, unwritable
 from smfeval.io.convention import CONVENTIONS, from_right

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from smfeval import words
 from smfeval.calibration import Calibration
 from smfeval.compare import Comparison
 from smfeval.compare.sweep import Sweep
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.evaluation import Evaluation
 from smfeval.io.atomic import replacing_all

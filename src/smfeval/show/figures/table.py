@@ -1,13 +1,13 @@
 """The table of figures, and how one is composed. A new figure is a function and a row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
 from smfeval.show.figures.errors import (

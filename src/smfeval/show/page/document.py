@@ -6,7 +6,6 @@ Beside the rows, cells and sections of a report, pages have a card: a verdict in
 import platform
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import __version__, words
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Options
 from smfeval.show.page.terms import Glossary
 from smfeval.show.render import read_asset, read_packed, render_html

@@ -1,7 +1,9 @@
 """The words of the page, explained: each links to the glossary at its foot."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from smfeval.dataclass import dataclass
 
 TERMS = {
     "90 % coverage": "How often the region that should hold the reference in 90 % of scans does "

@@ -1,8 +1,8 @@
 """The table of formats. A new format is one file and one entry."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from smfeval.dataclass import dataclass
 from smfeval.show.study import csv, document, latex, markdown, terminal
 from smfeval.studies.result import Study
 

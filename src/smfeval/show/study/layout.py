@@ -1,7 +1,7 @@
 """The sections of a study, laid out as grids: one model of a table, which every format writes."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from statistics import median_low
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, StudySection
+from smfeval.dataclass import dataclass
 from smfeval.show.report import Row
 from smfeval.show.study.remarks import (
     Marks,

@@ -9,11 +9,11 @@ The file can be read by a paper that loads booktabs and graphicx (``\input``), a
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import MetricCell, StudySection
+from smfeval.dataclass import dataclass
 from smfeval.options import TOLERANCE_S
 from smfeval.show.render import render_latex
 from smfeval.show.study.layout import Scale, TableCell, section_scales

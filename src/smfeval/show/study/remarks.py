@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from string import ascii_lowercase
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, Ranks, StudySection
+from smfeval.dataclass import dataclass
 from smfeval.show.report import Row
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number

@@ -1,11 +1,11 @@
 """Files for viewers of 3D scenes over time: one scene, written for Rerun and for Foxglove."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.show.viewers.scene import ViewerScene
 

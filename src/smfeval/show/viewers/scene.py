@@ -7,12 +7,12 @@ lies outside exactly where the NEES is above the limit of an honest belief (`nee
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, count, cycle
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only

@@ -10,11 +10,12 @@ The errors of all scans, whitened by the reported covariance, are regressed on
 beside the freedoms of the alignment (`freedoms`), which it has absorbed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
 from smfeval.why.causes import Why

@@ -1,11 +1,12 @@
 """What the diagnoses look at: errors, covariances and motion of the scored scans, as arrays."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.maths import normal, so3

@@ -10,11 +10,11 @@ stretch: sigma and the memory phi (lag-one correlation) are measured on each aft
 taken out.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.why.causes import Why
 from smfeval.why.diagnoses.case import (

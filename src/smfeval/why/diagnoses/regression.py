@@ -12,12 +12,13 @@ memory are used.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.dependence import cosines, effective_samples, mean_posterior
 from smfeval.maths.special import t_tail

@@ -1,10 +1,11 @@
 """What `diagnose` returns: causes that were found, and tables that are always shown."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.judging import ROUNDING_RAD
 from smfeval.maths import so3

@@ -4,12 +4,12 @@ Heavy tails are a t belief of scale s and nu degrees of freedom that predicts le
 than the scaled Gaussian.
 """
 
-from dataclasses import dataclass
 from math import lgamma
 
 import numpy as np
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.maths.special import (
     chi_squared_mean_log,
