@@ -84,12 +84,13 @@ ROOMS = (
         "worlds whose answer is known,", "sensors and their faults,",
         "filters that report beliefs,", "the case study that explains",
         "them; its own show and cli")),
-    Room("maths", 26, 548, 150, 46, "base", ("arrays in, arrays out",)),
-    Room("words", 185, 548, 150, 46, "base", ("writing a number",)),
-    Room("schema", 344, 548, 150, 46, "base", ("naming an option",)),
-    Room("options", 503, 548, 150, 46, "base", ("what users choose",)),
-    Room("results", 662, 548, 150, 46, "base", ("what results can do",)),
-    Room("errors", 821, 548, 150, 46, "base", ("what can go wrong",)),
+    Room("maths", 26, 548, 128, 46, "base", ("arrays in and out",)),
+    Room("words", 162, 548, 128, 46, "base", ("writing a number",)),
+    Room("schema", 298, 548, 128, 46, "base", ("naming an option",)),
+    Room("options", 434, 548, 128, 46, "base", ("what users choose",)),
+    Room("results", 570, 548, 128, 46, "base", ("what results can do",)),
+    Room("errors", 706, 548, 128, 46, "base", ("what can go wrong",)),
+    Room("dataclass", 842, 548, 128, 46, "base", ("cheap to define",)),
 )  # fmt: skip
 AT = {room.name: room for room in ROOMS}
 EVALUATION = (358, 22, 632, 186)  # x, y, width, height of what `evaluate` does in one call

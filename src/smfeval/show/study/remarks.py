@@ -288,7 +288,7 @@ MAX_LISTED = 6  # repeats or pairs that a brief text lists
 def headline_remarks(study: Study) -> list[Row]:
     """What may change how the first table is read, and what else there is."""
     section, repeats = whole_section(study), monte_carlo_lines(study)
-    more = ["all metrics, ranks and tests"]
+    more = ["all metrics", "ranks", "tests"]
     more += [f"groups {words.join(study.plan.groups)}"] if len(study.plan.groups) > 1 else []
     more += ["converged tracks"] if section and any(n for _, n, _ in section.diverged) else []
     more += ["pairs"] if study.pair_sections else []
