@@ -1,11 +1,11 @@
 """An option is declared once; flags, keys of plans and the checks of `Options` are made from it."""
 
-from dataclasses import dataclass
 from unittest.mock import patch
 
 import pytest
 
 from smfeval.cli.flags import Parser, given, option_flags, verb_flags
+from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options
 from smfeval.io.options import ReadOptions

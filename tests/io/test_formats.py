@@ -119,7 +119,7 @@ def test_a_byte_order_mark_before_a_comment_is_no_row(tmp_path):
 
 def test_only_a_number_sign_begins_a_comment_in_both_recognition_and_reading(tmp_path):
     (tmp_path / "a").write_bytes(b"% one two\n0 0 0 0 0 0 0 1\n")
-    with pytest.raises(FormatError, match=r"rows of 3 numbers without a row of names"):
+    with pytest.raises(FormatError, match=r"not recognised \(first row: 3 columns; TUM has 8"):
         read(tmp_path / "a")
     with pytest.raises(FormatError, match="a:1: 3 columns; 8"):
         read(tmp_path / "a", format="tum")

@@ -462,10 +462,11 @@ def recognise_format(path: Path) -> Format:
         raise FormatError(f"{path}: this is JSON, of which no track is read; CSV with names is")
     numbers = f"{path}: rows of {len(head.first_row)} numbers without a row of names"
     matrix = f"; {MATRIX}" if len(head.first_row) in WITH_MATRIX else ""
-    if lists := fitting_lists(len(head.first_row)):
+    numeric = all(_is_number(word.decode(errors="replace")) for word in head.first_row)
+    if numeric and (lists := fitting_lists(len(head.first_row))):
         how = spell_source(path, "columns", *lists)
         raise FormatError(f"{numbers}; if they are these, say so: {how}{matrix}")
-    if matrix:
+    if numeric and matrix:
         raise FormatError(f"{numbers}{matrix}")
     raise FormatError(
         f"{path}: the format is not recognised (first row: {len(head.first_row)} columns; TUM has "
