@@ -10,7 +10,6 @@ SUMMARY = "worlds whose answer is known: simulate them, run filters, explain wha
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
     "run": "run a filter over a recording; writes its belief",
-    "tune": "search settings of a filter by the log score, and prove the best on other tracks",
     "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }
 

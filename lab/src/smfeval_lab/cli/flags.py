@@ -7,7 +7,6 @@ from pathlib import Path
 
 from smfeval.cli.flags import (
     OUTPUT,
-    READING,
     Parser,
     VerbFlags,
     choice,
@@ -17,7 +16,6 @@ from smfeval.cli.flags import (
     switch,
     verb_flags,
 )
-from smfeval.options import GAUGE_WORDS
 from smfeval_lab.filters import FILTERS
 
 EXACT = "exact"
@@ -104,43 +102,6 @@ FLAGS: dict[str, VerbFlags] = {
         *OUTPUT,
         shown="output filter set list telemetry innovations force "
         "lidar-topic imu-topic extrinsic imu-noise json quiet verbose",
-    ),
-    "tune": verb_flags(
-        "Search settings of a filter by the log score, and prove the best on other tracks.",
-        (
-            "--worlds courtyard --seeds 1,2 --on-seeds 3,4 --knob point_variance=1e-4:1",
-            "--command 'run {track} {output} {R}' --tracks a.bag --ref a.tum --knob R=1e-4:1",
-        ),
-        flag(
-            "--knob",
-            "NAME=LOW:HIGH[:START]",
-            "a positive setting and its range; may repeat",
-            action="append",
-            required=True,
-        ),
-        flag("--tries", "N", "settings to try (default: 12)", type=int, default=12),
-        flag("--align", "GAUGE", "default: as the belief declares", choices=GAUGE_WORDS),
-        "filters of the lab",
-        flag("--filter", "NAME", "default: ieskf", default="ieskf"),
-        flag("--worlds", "NAME,NAME", "worlds of lab simulate"),
-        flag("--seeds", "1,2", "walks to learn from (default: 1,2)"),
-        flag("--on-seeds", "3,4", "walks to prove it on (default: 3,4)"),
-        DURATION,
-        "a filter of your own",
-        flag(
-            "--command",
-            "TEMPLATE",
-            "how it is run: {track}, {output} and the name of each knob are filled in; no shell",
-        ),
-        flag("--tracks", "FILE", "recordings to learn from", nargs="+"),
-        flag("--on", "FILE", "recordings to prove it on", nargs="+"),
-        flag("--ref", "REF", "references, as of smfeval calibrate", nargs="+"),
-        flag("--timeout", "S", "of one run (default: 3600)", type=float, default=3600.0),
-        flag("--output-ending", ".END", "of what it writes", default=".square"),
-        *READING,
-        *OUTPUT,
-        shown="knob tries align filter worlds seeds on-seeds "
-        "command tracks on ref timeout json quiet verbose",
     ),
     "casestudy": verb_flags(
         "Why a LiDAR-inertial filter is overconfident, measured.",

@@ -1,4 +1,4 @@
-"""What `lab simulate`, `lab run` and `lab tune` print: text, one line, and JSON documents."""
+"""What `lab simulate` and `lab run` print: text, one line, and JSON documents."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -14,7 +14,6 @@ from smfeval.why.one_track import motion as motion_of
 from smfeval_lab.filters import FILTERS, Filter
 from smfeval_lab.filters.run import Run, Telemetry
 from smfeval_lab.recording import Recording
-from smfeval_lab.tune import Tuning, TuningOutcome
 from smfeval_lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS
 
 
@@ -224,58 +223,3 @@ def worlds_document() -> dict[str, Any]:
         "worlds": [{"name": world.name, "words": world.description} for world in WORLDS.values()],
         "sets": {name: [asdict(each) for each in chosen] for name, chosen in SETS.items()},
     }
-
-
-def tuning_text(tuning: Tuning, *, verbose: bool = False) -> str:
-    """The conclusion, the parts of the gain, every held-out track; with -v every try."""
-    start, best = (f"{words.number(each.factor)} times" for each in (tuning.start, tuning.best))
-    rows = [
-        ("gain", f"{tuning.gain} on {words.count(len(tuning.after), 'other track')}"),
-        ("by factor", f"{tuning.by_factor}: {start} the covariance at the start"),
-        ("beyond it", f"{tuning.beyond_factor}: with the best factor at either setting"),
-        ("left", f"{tuning.left}: {best} the covariance of the tuned filter"),
-        *([("note", f"no intervals: {tuning.gain.reason}")] if tuning.gain.reason else []),
-        *(("note", note) for note in tuning.notes),
-    ]
-    table: list[tuple[str, ...]] = [
-        ("", "before", "", "", "after", "", ""),
-        ("track", "MAE", "k", "log score", "MAE", "k", "log score"),
-    ]
-    table += [
-        (old.track, *_cells(old), *_cells(new))
-        for old, new in zip(tuning.before, tuning.after, strict=True)
-    ]
-    lines = [tuning_last_line(tuning), words.columns(rows), "", *_indent(table)]
-    if verbose:
-        trials: list[tuple[str, ...]] = [(*(knob.name for knob in tuning.knobs), "log score")]
-        for trial in tuning.trials:
-            score = "failed" if trial.failed else words.number(trial.log_score)
-            trials.append((*map(words.exact, trial.values), score))
-        lines += ["", *_indent(trials)]
-    return "\n".join(lines) + "\n"
-
-
-def tuning_last_line(tuning: Tuning) -> str:
-    """'point_variance 0.12 instead of 0.001: log score 300 to -6.1 nat on other tracks ...'."""
-    old, new = tuning.settings(tuning.start), tuning.settings(tuning.best)
-    change = ", ".join(
-        f"{name} {words.exact(value)} instead of {words.exact(old[name])}"
-        for name, value in new.items()
-    )
-    before, after = (
-        sum(each.log_score for each in part) / len(part) for part in (tuning.before, tuning.after)
-    )
-    return (
-        f"{change}: log score {words.number(before)} to {words.number(after)} nat on other tracks, "
-        f"{words.number(tuning.beyond_factor.value)} of {words.number(tuning.gain.value)} nat "
-        "beyond one factor on the covariance"
-    )
-
-
-def _cells(outcome: TuningOutcome) -> tuple[str, str, str]:
-    k, score = words.number(outcome.k), words.number(outcome.log_score)
-    return words.length(outcome.mae_m), k, score
-
-
-def _indent(rows: list[tuple[str, ...]]) -> list[str]:
-    return [f"  {line}" for line in words.table(rows, right=True)]
