@@ -31,7 +31,7 @@ from smfeval.io import read, remote, stream, write
 from smfeval.io.innovations import frame_of_json
 from smfeval.track import Track
 from support.beliefs import gaussian, particles, poses
-from support.study_folders import FAST, estimate, truth
+from support.study_folders import estimate, truth
 
 SCANS = 40
 TRACKS = {
@@ -43,6 +43,17 @@ TRACKS = {
 CONVERTED = ("b.square", "b.tum", "b.csv", "b.npz", "b.parquet", "b.mcap", "b.db3", "b.square.gz")
 HUGE = ["1" + "0" * 400, "[" * 5000 + "]" * 5000, "1e999", "NaN", "null", '""', "[]", "{}", "-1"]
 URLS = ("http://[::1", "reference://a::b.json", "s3://", "file://", "http://127.0.0.1:9/a", "a::b")
+PLAN = """
+output = "kept"
+[[tracks]]
+names = ["r"]
+reference = "{track}.tum"
+[[estimators]]
+name = "a"
+path = "a.square"
+[options]
+gauge = "se3"
+"""
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -62,7 +73,7 @@ def originals() -> dict[str, bytes]:
         for name in [name for names in TRACKS.values() for name in names if name[0] == "a"]:
             write(belief, name, lossy=True)
         write(poses(SCANS, rng), "r.tum")
-        Path("study.toml").write_text(FAST)
+        Path("study.toml").write_text(PLAN)
         Path("e.json").write_text('{"R": [1,0,0,0,1,0,0,0,1], "t": [1,2,3]}')
         watched = ("watch", "a.square", "--ref", "r.tum", "--once", "--state", "s.json", "-q")
         command(*watched)
