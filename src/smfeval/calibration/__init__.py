@@ -44,6 +44,7 @@ from smfeval.calibration.result import (
     TIME,
     TRACKS,
     Calibration,
+    Regions,
     check_tracks,
     conformal_regions,
     gains_of,
@@ -127,12 +128,8 @@ def _calibrate_correction(
     regions: float | None,
 ) -> Calibration:
     """Choose a model, learn it and prove it, on tracks that are scored."""
-    tracks, parts, tests = (
-        [*train, *on],
-        [Part(each) for each in train],
-        [Part(each) for each in on],
-    )
-    parts, how, lost = _choose_parts(parts, tests, force_one=force_one)
+    tracks, tests = [*train, *on], [Part(each) for each in on]
+    parts, how, lost = _choose_parts([Part(each) for each in train], tests, force_one=force_one)
     usable = [part for part in parts if part.name not in lost]
     one = how == TIME or count_recordings(usable) < FEWEST_TRACKS
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
@@ -152,21 +149,13 @@ def _calibrate_correction(
         correction=correction,
         k=pooled_scale(samples),
         robust_k=robust_scale(samples),
-        predicted=None
-        if how == TIME
-        else predicted_k([s.k for s in samples], [part.recording for part in usable]),
+        predicted=None if how == TIME else _predicted(usable),
         lost=tuple(lost.items()),
         held_out=tuple(rows),
         how=how,
         gain=gain_number(gains_of(kept)),
         models=models,
-        regions=None
-        if regions is None
-        else conformal_regions(
-            nees_by_recording(everything),
-            everything[0].sample.residuals.dimension,
-            level=regions,
-        ),
+        regions=None if regions is None else _regions(everything, regions),
         doubts=tuple(
             (track.name, doubt.sentence)
             for track in tracks
@@ -175,6 +164,17 @@ def _calibrate_correction(
         ),
         notes=_notes(tracks, how, lost, usable, models),
     )
+
+
+def _predicted(usable: list[Part]) -> tuple[float, float] | None:
+    """k of a new track."""
+    return predicted_k([part.sample.k for part in usable], [part.recording for part in usable])
+
+
+def _regions(tracks: list[CalibrationTrack], level: float) -> Regions:
+    """Regions that hold on new tracks."""
+    dimension = tracks[0].sample.residuals.dimension
+    return conformal_regions(nees_by_recording(tracks), dimension, level=level)
 
 
 def _score_all(

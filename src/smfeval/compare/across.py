@@ -87,19 +87,11 @@ def metric_column(
     present, competing = ~np.isnan(values), np.array(entrants.competes, dtype=np.bool_)
     tried = np.ones(values.shape[1], dtype=np.bool_) if comparable is None else comparable
     fought, ranked, marks = _compare(entrants, values, tried, loss, why)
-    partly = None
+    notes: tuple[str, ...] = ()
     if why is not None and tried.any() and not tried.all():
-        partly = f"compared on {words.count_of(int(tried.sum()), len(tried), 'track')}: {why}"
-
-    # Who fails on hard tracks has a lower median over its own tracks than over those of all.
+        notes = (f"compared on {words.count_of(int(tried.sum()), len(tried), 'track')}: {why}",)
     shared = shared_tracks(values[competing] if competing.any() else values)
-    is_uneven = bool(shared.any()) and any(
-        np.median(row[has]) != np.median(row[shared])
-        for row, has in zip(values, present, strict=True)
-        if has.any() and has[shared].all()
-    )
-
-    routes = entrants.route_numbers
+    is_uneven, routes = _is_uneven(values, shared), entrants.route_numbers
 
     def median(row: Floats, where: Bools) -> Number:
         of_route = None if routes is None else routes[where]
@@ -121,10 +113,22 @@ def metric_column(
         cells,
         fought,
         ranked,
-        notes=() if partly is None else (partly,),
+        notes=notes,
         shared_tracks=int(shared.sum()) if is_uneven else None,
         unmarked=marks.unmarked,
         detail=marks.detail,
+    )
+
+
+def _is_uneven(values: Floats, shared: Bools) -> bool:
+    """Whether a median over the tracks of all is another than over an estimator's own.
+
+    Who fails on hard tracks has a lower median over its own tracks.
+    """
+    return bool(shared.any()) and any(
+        np.median(row[~np.isnan(row)]) != np.median(row[shared])
+        for row in values
+        if not np.isnan(row[shared]).any()
     )
 
 
