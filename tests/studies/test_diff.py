@@ -111,6 +111,22 @@ def test_scores_that_are_not_proper_move_and_are_neither_better_nor_worse(tmp_pa
     assert k.outcome == "moved"
 
 
+@pytest.mark.parametrize(
+    ("k", "coverage", "outcome"),
+    [((2.0, 9.0), (0.6, 0.2), "worse"), ((9.0, 2.0), (0.2, 0.6), "better")],
+)
+def test_what_an_alignment_leaves_too_tight_is_better_or_worse(k, coverage, outcome, tmp_path):
+    old, new = (
+        [
+            result("e", t, k=k[i], coverage_90=coverage[i], log=1.0 + i, scored_under="after a fit")
+            for t in range(TRACKS)
+        ]
+        for i in (0, 1)
+    )
+    found = {move.metric: move.outcome for move in stores(tmp_path, old, new).moves}
+    assert found == {"k": outcome, "coverage_90": outcome, "log": "moved"}
+
+
 def test_a_number_that_nobody_wins_by_is_moved_and_neither_better_nor_worse(tmp_path):
     old = [result("e", t, precision=1.0) for t in range(TRACKS)]
     new = [result("e", t, precision=2.0) for t in range(TRACKS)]

@@ -4,7 +4,9 @@ Runs meet by estimator and track; a track with several runs counts once, by thei
 metric of each estimator is tested over the tracks that both stores have a value on: Wilcoxon's
 signed-rank test on the losses (so that k is compared by its distance from 1), Holm over the
 estimators of a metric, as between estimators within one study (`compare.duels`). Scores of a belief
-that are not proper after the alignment can move; which way is better they do not tell.
+that are not proper after the alignment can move; which way is better they do not tell. But an
+alignment only takes errors away: k above 1, or coverage below its level, on both sides can be
+better or worse.
 """
 
 from collections import defaultdict
@@ -208,6 +210,14 @@ def _pair(before: Store, after: Store, tracks: Sequence[list[Run]], row: NumberR
     return _Paired(old, new, is_proper, apart, signed_rank(differences(*losses)))
 
 
+def _is_too_tight(row: NumberRow, pair: _Paired) -> bool:
+    """Whether k is above 1 on both sides, or coverage below its level, by the median track."""
+    if row.honest is None or not (row.decades or row.level):
+        return False
+    medians, consistent = [float(np.median(each)) for each in (pair.old, pair.new)], row.honest(1)
+    return max(medians) <= consistent if row.level else min(medians) >= consistent
+
+
 def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -> MetricMove:
     changed = int(np.count_nonzero(differences(pair.old, pair.new)))
     outcome: Outcome
@@ -217,7 +227,7 @@ def _move(row: NumberRow, estimator: str, pair: _Paired, p_holm: float | None) -
         outcome = "not tested"
     elif p_holm > LEVEL:
         outcome = "not significant"
-    elif row.loss is None or not pair.is_proper:
+    elif row.loss is None or not (pair.is_proper or _is_too_tight(row, pair)):
         outcome = "moved"
     else:
         outcome = "worse" if pair.test.lean > 0 else "better"
