@@ -138,7 +138,7 @@ def test_the_brief_text_is_one_table_and_counts_what_it_leaves_out():
     brief = text(study(), brief=True)
     assert len(brief.splitlines()) < len(text(study()).splitlines()) / 2
     assert brief.count("fast_lio2  ") == 2  # blocks of one table
-    assert "-v has all metrics, ranks and tests, converged tracks, pairs and 1 note" in brief
+    assert "-v has all metrics, ranks, tests, converged tracks, pairs and 1 note" in brief
     assert f"pairs   median k_pair (1 if consistent): {PLAIN} | " in brief
 
 
