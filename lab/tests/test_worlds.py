@@ -31,6 +31,7 @@ def around(count=72):
     return np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_way_is_free(name, seed):

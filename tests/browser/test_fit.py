@@ -52,6 +52,7 @@ def test_no_text_is_cut_and_nothing_scrolls_sideways(tab, size, scheme):
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_on_paper_the_verdict_the_command_and_every_fold_are_seen(tab):
     paper = {"width": 703, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
     tab.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)

@@ -163,6 +163,7 @@ def test_an_extrinsic_that_is_off_makes_no_suspect(rng):
     assert [own.k.value for own in found] == pytest.approx([1, 1, 1], abs=0.25)
 
 
+@pytest.mark.slow
 def test_honest_beliefs_that_remember_are_seldom_blamed(rng):
     runs, blamed = 15, 0
     for _ in range(runs):

@@ -99,6 +99,7 @@ def mean_nees(estimate, reference, options):
     return [each.series["nees"].mean() for each in (score_position(*aligned), rotation, pose)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "yaw"])
 def test_over_many_tracks_nees_before_a_shared_error_is_that_of_an_honest_belief(kind, rng):
     exact, sigma = truth(), ReferenceSigma(0.05, 0.003)

@@ -269,6 +269,7 @@ CASES_OF_A_TRACK = 8  # the same files, changed in other ways
 BACK = ("square", "parquet", "square.gz")  # formats that keep all that a track has
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", SOURCES, ids=lambda make: make.__name__)
 def test_no_number_changes(make, tmp_path):
     rng = np.random.default_rng([19, SOURCES.index(make)])

@@ -229,6 +229,7 @@ def test_a_few_runs_of_each_kind(name, wrong, gauge, tight, judge_experiment):
     assert signs(counted, tight, "O")["position"] >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tone", "flips", "attitude", "constant-body", "t5", "standing"])
 def test_a_few_runs_of_some_attacks(name, judge_experiment):
     counted = tally(judge_experiment, ATTACKS[name], "se3", HONEST, runs=2)

@@ -67,6 +67,7 @@ def test_a_wandering_heading_calls_no_honest_belief_conservative(judge_experimen
     assert counted.signs[HONEST, "rotation"]["W"] <= LINE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "gauge"),
     [

@@ -112,6 +112,7 @@ def test_a_few_runs_of_each_kind(name, gauge, experiment):
     assert convicted(experiment, make, BOTH_TINY, runs, gauge=gauge)["position"] >= 2
 
 
+@pytest.mark.slow
 def test_a_few_attributions(experiment):
     make = drifting_pairs.TRIPLES["dead reckoning"]
     found = experiment.attributions(make, [HONEST, TINY], 4, SEED)

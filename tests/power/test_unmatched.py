@@ -153,6 +153,7 @@ def test_nearest_poses_convict_no_honest_estimate_either(stamps):
     assert honest["overconfident"] <= LINE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stamps", ["2 ms off", "20 Hz"])
 def test_a_few_runs_at_15_m_per_s(stamps):
     runs = 4

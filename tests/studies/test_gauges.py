@@ -193,6 +193,7 @@ DIFFERENT = (  # the same beliefs as in TIGHTER, but another gauge is declared
 )
 
 
+@pytest.mark.slow
 def test_estimators_of_different_gauges_are_aligned_by_the_freest(folder, tmp_path):
     study = studied(folder, tmp_path / "out", estimators=DIFFERENT)
     assert {each.gauge for each in study.results} == {"se3"}

@@ -135,6 +135,7 @@ def test_a_scheduler_without_workers_is_named(tmp_path, monkeypatch):
         run_tasks(plan, tasks_of(plan), scheduler=address)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost_is_told_and_what_is_done_is_kept(tmp_path):
     plan = quick(tmp_path, tracks=20)
     where = ("--host", "127.0.0.1", "--port", "0")

@@ -147,6 +147,7 @@ def test_the_noise_of_a_family_turns_about_what_it_ships(plan):
         assert each.knob.default in each.knob.values
 
 
+@pytest.mark.slow
 def test_sensitivity_has_k_under_other_choices(study):
     (one,) = sensitivity_rows(
         [each for each in study.outcomes if each.job == Job(EASY, OWN_FILTER)]
@@ -290,6 +291,7 @@ def test_the_sign_test_is_that_of_scipy(count):
         assert sign_test(lower, count) == pytest.approx(binomtest(lower, count).pvalue)
 
 
+@pytest.mark.slow
 def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monkeypatch):
     monkeypatch.setattr(kept_runs, "simulate", lambda *given, **named: pytest.fail("simulated"))
     counted = Counted()
@@ -299,6 +301,7 @@ def test_a_finished_study_is_not_run_again_and_says_the_same(study, folder, monk
     assert json_text(document(again)) == json_text(other)
 
 
+@pytest.mark.slow
 def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
     cut, rest = Counted(most=7), Counted()
     with pytest.raises(KeyboardInterrupt):
@@ -311,6 +314,7 @@ def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".json", ".square", ".parquet"])
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_a_run_that_is_not_whole_is_run_again(tmp_path, ending, how):

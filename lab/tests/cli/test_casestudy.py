@@ -42,6 +42,7 @@ def undrawn(pretended, monkeypatch):
     monkeypatch.setattr(casestudy, "_draw", lambda study, chosen: None)
 
 
+@pytest.mark.slow
 def test_figures_and_page_are_drawn(pretended, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(casestudy, "QUICK", ONE_TRACK)
     html = tmp_path / "case.html"
@@ -78,6 +79,7 @@ def test_it_prints_the_tables_and_writes_everything_to_a_folder(undrawn, capsys,
     assert (folder / "casestudy.md").read_text().startswith("# Case study\n")
 
 
+@pytest.mark.slow
 def test_the_document_is_strict_and_the_same_as_the_file(undrawn, capsys, folder):
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", folder, "--json")
     document = json.loads(outcome.out, parse_constant=pytest.fail)
@@ -117,6 +119,7 @@ def test_explain_says_of_a_run_what_the_case_study_says(undrawn, capsys, folder)
         assert (alone["k"], alone["verdict"]) == (score["k"], score["verdict"])
 
 
+@pytest.mark.slow
 def test_quiet_prints_where_it_is(undrawn, capsys, folder):
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", folder, "-q")
     assert outcome.out.count("\n") == 1

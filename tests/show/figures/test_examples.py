@@ -15,6 +15,7 @@ def test_every_figure_has_an_example():
     assert scripts == {*FIGURES, "world"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_example_draws_its_figure(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

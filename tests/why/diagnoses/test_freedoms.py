@@ -81,6 +81,7 @@ def test_the_doubt_about_errors_that_never_change_is_that_of_one_scan():
     assert leverage.sum() == pytest.approx(500 * 6)  # n times the freedoms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["with the speed", "while turning", "in a stretch"])
 def test_a_covariance_that_varies_with_the_error_triggers_nothing(size):
     runs = [honest_but_varying(1000, 0.9, seed, size).diagnoses("se3") for seed in range(8)]
