@@ -199,7 +199,7 @@ def test_a_study_from_tracks_to_tables_holds_the_truth(rng):
             blank = TaskResult(name, "all", track.name, 0, "", "", None)
             numbers = ((m, evaluation.get(metric.name)) for m, metric in metrics().items())
             found = tuple((m, number) for m, number in numbers if number is not None)
-            results.append(replace(blank, numbers=found))
+            results.append(replace(blank, numbers=found, scored_under="reported"))
     columns = {each.metric: each for each in sections(plan, results)[0].columns}
     cells = columns["k"].cells
     assert sum(holds_truth(cells)) >= 6  # of 8, each with 95 %
@@ -208,7 +208,7 @@ def test_a_study_from_tracks_to_tables_holds_the_truth(rng):
         bold = {cell.estimator for cell in columns[metric].cells if cell.best}
         assert bold
         assert bold <= {"A", "B"}
-    assert {cell.estimator for cell in columns["mae"].cells if cell.best} == set(names)
+    assert not any(cell.best for cell in columns["mae"].cells)  # nobody is worse: nobody is marked
 
 
 def track_result(make, gauge, factor, seed, scans=300):
