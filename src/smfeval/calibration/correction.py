@@ -277,7 +277,8 @@ def correction_from(data: Any, name: str) -> Correction:
             telemetry=tuple(_term(term) for term in data["telemetry"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{name}: no correction of smfeval calibrate ({error})") from error
+        reason = f"no key {error}" if isinstance(error, KeyError) else str(error)
+        raise FormatError(f"{name}: no correction of smfeval calibrate ({reason})") from error
 
 
 def _term(term: Any) -> TelemetryTerm:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smfeval import words
+from smfeval.align.joint import INCREMENTS
 from smfeval.dataclass import dataclass
 from smfeval.maths.stamps import seconds_text
 from smfeval.show.report import Report, ReportSection, Row, doubt_text, labelled
@@ -304,6 +305,8 @@ def conversion_line(done: Conversion) -> str:
     """The files written, in which format, and how many scans."""
     scans = words.count(len(done.track), "scan")
     kind = REPRESENTATION_WORDS[done.track.representation]
+    if INCREMENTS in dict(done.track.about.extra):
+        kind = "poses, with a covariance by a growth law"
     files = words.visible(" and ".join(done.files))
     return f"wrote {files} ({done.written_format}): {scans}, from {kind}"
 
