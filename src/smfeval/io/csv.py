@@ -245,11 +245,7 @@ def read(path: Path, options: ReadOptions) -> Track:
     notes += [] if oriented or not found.rotation else [UNCERTAIN_NOTE]
     if covariance is not None and not oriented and (options.convention or options.order):
         notes.append("options convention and order have no effect: they are about rotations too")
-    unused = len(rows.names) - len(found.used)
-    remarks = [f"{path}: {words.count(unused, 'column')} not used"] if unused else []
-    if found.received:
-        others = words.join(repr(rows.names[column]) for column in found.received)
-        remarks.append(f"{path}: stamps are those of the header, not {others}")
+    remarks = _remarks(rows)
     if (four := rows.unnamed_quaternion()) and not found.rotation:
         notes.append(f"{words.join(four)} may be a quaternion, in an order that is not known")
     unread = unread_columns(rows.names, rows.unused_numbers()) if covariance is None else None
@@ -280,6 +276,17 @@ def read(path: Path, options: ReadOptions) -> Track:
         implied=None if reading is None else implied_convention(rows.names, reading),
         protection=protection,
     )
+
+
+def _remarks(rows: CsvRows) -> list[str]:
+    """Columns that are not used, and stamps that were not taken."""
+    found = rows.meanings
+    unused = len(rows.names) - len(found.used)
+    remarks = [f"{rows.path}: {words.count(unused, 'column')} not used"] if unused else []
+    if found.received:
+        others = words.join(repr(rows.names[column]) for column in found.received)
+        remarks.append(f"{rows.path}: stamps are those of the header, not {others}")
+    return remarks
 
 
 def holds_places(path: Path, options: ReadOptions) -> bool:

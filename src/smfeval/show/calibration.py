@@ -19,22 +19,11 @@ GROWS = {
 def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     """The conclusion, where it comes from, notes, and every held-out track."""
     regions, counted = calibration.regions, calibration.counted
+    is_law = isinstance(calibration.correction, GrowthLaw)
     doubts = [f"{name}: {sentence}" for name, sentence in calibration.doubts]
     if len(doubts) > 1 and not verbose:
         doubts = [f"{doubts[0]}; {words.count(len(doubts) - 1)} more (-v)"]
     doubts += ["correct that first: a factor would hide it"] if doubts else []
-
-    tracks, law = calibration.correction.learnt.tracks, calibration.correction
-    learnt = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
-    if isinstance(law, GrowthLaw):
-        learnt += f": {GROWS[law.level]}; covariance times {words.number(law.factor)} by coverage "
-        learnt += f"on {'parts' if calibration.how == TIME else 'tracks'} left out"
-    else:
-        learnt += f": k {words.number(calibration.k)} (mean NEES / d)"
-        learnt += f", {words.number(calibration.robust_k)} by medians"
-    if calibration.predicted is not None:
-        low, high = map(words.number, calibration.predicted)
-        learnt += f"; k of a new track: {low} to {high}"
 
     gain, lost = calibration.gain, len(calibration.held_out) - len(counted)
     better = sum(each.after.log_score < each.before.log_score for each in counted)
@@ -44,16 +33,14 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
 
     rows = [
         *labelled("doubt", doubts),
-        Row("learnt on", learnt),
+        Row("learnt on", _learnt_text(calibration)),
         Row("held out", f"{calibration.how}: {proof}"),
         *labelled("absolute", _absolute_texts(counted)),
         Row("worst", _outcome_text(calibration.worst)),
         *labelled("lost", _lost_texts(calibration)),
         *labelled("models", _model_texts(calibration, verbose=verbose)),
         *([] if regions is None else [Row("regions", regions.sentence)]),
-        *labelled(
-            "law" if isinstance(law, GrowthLaw) else "publish", _published_texts(calibration)
-        ),
+        *labelled("law" if is_law else "publish", _published_texts(calibration)),
         *labelled("note", calibration.notes),
     ]
     return Report(
@@ -62,6 +49,22 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
             ReportSection(table=_table(calibration)),
         )
     )
+
+
+def _learnt_text(calibration: Calibration) -> str:
+    """The tracks, what was learnt on them, and how far it may be wrong on the next."""
+    law, tracks = calibration.correction, calibration.correction.learnt.tracks
+    text = f"{words.count(len(tracks), 'track')} ({words.join(tracks, most=4)})"
+    if isinstance(law, GrowthLaw):
+        text += f": {GROWS[law.level]}; covariance times {words.number(law.factor)} by coverage "
+        text += f"on {'parts' if calibration.how == TIME else 'tracks'} left out"
+    else:
+        text += f": k {words.number(calibration.k)} (mean NEES / d)"
+        text += f", {words.number(calibration.robust_k)} by medians"
+    if calibration.predicted is None:
+        return text
+    low, high = map(words.number, calibration.predicted)
+    return f"{text}; k of a new track: {low} to {high}"
 
 
 def _absolute_texts(counted: tuple[HeldOut, ...]) -> list[str]:
