@@ -363,7 +363,7 @@ class Options:
         if self.alert_limit is not None:
             object.__setattr__(self, "alert_limit", parse_alert_limits(self.alert_limit))
         elif self.risk != RISK:
-            raise OptionError("risk means nothing without alert_limit")
+            raise OptionError("a risk means nothing without an alert limit")
         sized = [name for name in self.rules if _rules()[name].needs_body_size]
         if sized and self.settings.body_size_m is None:
             raise OptionError(

@@ -105,5 +105,5 @@ def test_what_is_no_alert_limit_is_refused_with_what_would_be_one(said, sentence
 
 
 def test_a_risk_without_an_alert_limit_is_refused():
-    with pytest.raises(OptionError, match="risk means nothing without alert_limit"):
+    with pytest.raises(OptionError, match="a risk means nothing without an alert limit"):
         Options(risk=1e-3)

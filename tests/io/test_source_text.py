@@ -68,6 +68,14 @@ def test_a_wrong_option_of_a_source_is_named(options, sentence):
         parse_source(f"a.csv?{options}")
 
 
+@pytest.mark.parametrize(("behind", "wanted"), [("body", "body=VALUE"), ("", "KEY=VALUE")])
+def test_an_option_of_a_source_needs_a_value(tmp_path, behind, wanted):
+    path = tmp_path / "a.tum"
+    path.write_text("0 1 2 3 0 0 0 1\n1 1 2 3 0 0 0 1\n")
+    with pytest.raises(OptionError, match=f"write {wanted} behind the question mark"):
+        parse_source(f"{path}?{behind}")
+
+
 def test_what_a_source_says_and_an_option_beside_it_may_not_differ(tmp_path):
     path = tmp_path / "a.tum"
     path.write_text("0 1 2 3 0 0 0 1\n1 1 2 3 0 0 0 1\n")

@@ -78,6 +78,9 @@ def split_options(text: str) -> tuple[str, dict[str, Any]]:
     """The text before its options of reading, and these."""
     found = (URL_OPTIONS if is_url(text) else OPTIONS).fullmatch(text)
     if found is None:
+        file, _, key = text.rpartition("?")
+        if file and not is_url(text) and exists(Path(file)):
+            raise OptionError(f"{text}: write {key or 'KEY'}=VALUE behind the question mark")
         return text, {}
     options: dict[str, Any] = {}
     for part in re.split(f"&{KEY}", found[2]):
