@@ -79,7 +79,6 @@ def _cases() -> list[Case]:
         Case("sweep", "college_short", 101, settings=(("point_variance", variance),))
         for variance in (1e-4, 1e-2)
     ]
-    cases += [Case("schmidt", world, 101, settings=(("map_error", "schmidt"),)) for world in BOTH]
     cases += [Case("none", world, 103) for world in BOTH]
     cases += [Case("none", "college", 101), Case("handheld", "college_short", 101, "handheld")]
     cases += [Case("none", world, 104) for world in BOTH]

@@ -263,16 +263,3 @@ def test_errors_of_neighbours_are_more_alike_than_the_filter_thinks(runs):
         )
 
     assert correlation(runs["carried"]) > correlation(runs["ignored"])
-
-
-def test_a_schmidt_gain_errs_less_and_knows_how_much():
-    world = planar_world("explore", np.random.default_rng(8), 100)
-    plain, schmidt = (
-        follow(world, np.random.default_rng(9), runs=300, schmidt=each) for each in (False, True)
-    )
-    true, least, told = (
-        part[BEGUN:, 0, 0] + part[BEGUN:, 1, 1]
-        for part in (plain.true, schmidt.true, schmidt.carried)
-    )
-    assert np.median(least / true) < 0.7
-    assert np.median(told / least) == pytest.approx(1, abs=0.15)

@@ -6,7 +6,7 @@ measurement. The filter takes the map as exact. All is linear and the gain does 
 data, so many runs are simulated at once and the true covariance is that of their errors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -113,7 +113,6 @@ def follow(
     variance=1e-2,
     patch=1.0,
     classes=16,
-    schmidt=False,
 ):
     """Simulate many runs of the filter and carry the covariance beside it."""
     scans, rows = len(world.position), len(world.place)
@@ -157,9 +156,6 @@ def follow(
                 contraction=np.eye(6) - after @ A,
                 place=world.place[at],
             )
-            if schmidt:
-                gain = carried.schmidt_gain(matches, motion.position, motion.rotation)
-                matches = replace(matches, gain=gain, contraction=np.eye(6) - gain @ A)
             e = e + residual @ h @ matches.gain.T / variance
             P = after
             carried.update(matches, motion.position, motion.rotation)

@@ -247,27 +247,6 @@ class CarriedCovariance:
         shares = class_information(matches.H, matches.weight, matches.birth, first)
         return turn, turn @ shares @ turn.T
 
-    def schmidt_gain(self, matches: Matches, position: Floats, rotation: Floats) -> Floats:
-        """G of the gain that makes the carried variance of the error state least. (d, 6).
-
-        The rows say y = A^-1 H^T W r = C e + s - A^-1 (sum_a A_a M_a x_a + f) plus noise, all of
-        which is in the joint covariance; the anchors are considered, not corrected (Schmidt 1966).
-        """
-        n, d, k = self.used, self.size, self.classes.count
-        turn, shares = self._shares(matches, rotation)
-        A = shares.sum(axis=0)
-        inverse = np.linalg.inv(A)
-        seen = np.zeros((6, n))
-        seen[:, :6], seen[:, self.shared], seen[:, self.repeated] = turn, np.eye(6), -inverse
-        lever = levers(position - self.classes.place[:k])
-        seen[:, self.first_anchor :] = -(inverse @ shares @ lever).swapaxes(0, 1).reshape(6, 6 * k)
-        ratio = float(matches.weight @ matches.weight / matches.weight.sum())
-        noise = ratio * (self.noise.scan_m2 + self.noise.patch_m2) * inverse
-        values = seen @ self.X[:n, :n]
-        expected = symmetrise(values @ seen.T + noise)
-        gain = np.linalg.solve(expected, values[:, :d]).T @ inverse @ turn
-        return np.asarray(gain, dtype=np.float64)
-
     def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
         """The newest class is seen for the first time: its own noise is that of its matches."""
         at = self.classes.count - 1

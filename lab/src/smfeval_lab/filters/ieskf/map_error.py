@@ -1,7 +1,5 @@
 """What the filter hands to `carried`, so that the error of its map is carried beside it."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
@@ -10,7 +8,6 @@ from smfeval_lab.filters.carried import CarriedCovariance, Matches, Motion, Prio
 from smfeval_lab.filters.ieskf import constant_velocity
 from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
-from smfeval_lab.filters.ieskf.start import LEAST_SIGMA
 from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
 
@@ -30,39 +27,25 @@ class MapError:
         classes = settings.map_classes
         self.carried = CarriedCovariance(start.covariance, priors=priors, classes=classes)
         self._covariance = start.covariance
-        self._schmidt = settings.map_error == "schmidt"
         self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
         self._every, self._lags = settings.report_every, settings.cross_lags
         self._scans, self._pairs, self._blocks = 0, list[Ints](), list[Floats]()
 
     def follow(
         self, update: Update, transition: Floats, way: ImuTrajectory, scan_s: float
-    ) -> tuple[State, Floats]:
-        """The filter's state after the update, and the covariance (17, 17) to publish with it."""
+    ) -> Floats:
+        """The covariance (17, 17) to publish with the filter's state after the update."""
         P = self._covariance
         added = update.prior.covariance - transition @ P @ transition.T
         self.carried.predict(transition, added, self._motion(update.prior, way, scan_s))
         matches, state = matches_of(update), update.posterior
         if matches is not None:
-            pose = state.position, state.rotation
-            if self._schmidt:
-                # the same rows with another gain, and the state it leads to from the prior
-                gain, look = self.carried.schmidt_gain(matches, *pose), update.last
-                assert look is not None  # there are matches
-                A, b = look.information.matrix, look.information.vector
-                contraction = np.eye(at.SIZE)
-                contraction[:, at.POSE] -= gain @ A
-                state = update.prior.plus(-gain @ (b - A @ update.moved[at.POSE]))
-                matches = replace(matches, gain=gain, contraction=contraction)
-            self.carried.update(matches, *pose)
-        believed = self.carried.covariance.copy()
-        if self._schmidt:
-            state = replace(state, covariance=believed + LEAST_SIGMA**2 * np.eye(at.SIZE))
+            self.carried.update(matches, state.position, state.rotation)
         self._covariance = state.covariance
         if self._lags and self._scans % self._every == 0:
             self._remember(self._scans // self._every)
         self._scans += 1
-        return state, believed
+        return self.carried.covariance.copy()
 
     def _remember(self, number: int) -> None:
         """Cross-covariances of this scan with those remembered; then it is one of them."""

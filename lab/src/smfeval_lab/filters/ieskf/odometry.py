@@ -74,7 +74,7 @@ def run(
         records.append(record_update(update, transition))
         if map_error is not None:
             scan_s = (scan.end - scan.start) / NANOSECONDS
-            state, believed = map_error.follow(update, transition, way, scan_s)
+            believed = map_error.follow(update, transition, way, scan_s)
             records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
 
         if settings.map == "incremental" or scan.end <= frozen_from:

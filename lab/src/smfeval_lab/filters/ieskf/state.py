@@ -72,7 +72,7 @@ class State:
 MapKind = Literal["incremental", "frozen", "known"]
 Noise = Literal["fixed", "residuals", "innovations"]
 Kernel = Literal["none", "huber", "cauchy"]
-MapErrorKind = Literal["ignored", "carried", "schmidt"]
+MapErrorKind = Literal["ignored", "carried"]
 ProcessNoise = Literal["told", "sample", "density"]
 AttitudeTransition = Literal["exact", "identity"]
 StartCovariance = Literal["standing", "shipped"]
@@ -111,7 +111,7 @@ class Settings:
     cross_lags: int = ranged(0, 0, 1000)  # reported scans back that have cross-covariances
     report_every: int = ranged(1, 1, 1000)  # scan of which a belief is reported
     map_rule: MapRule = "keep"  # points of a voxel: the first few, the one amid it, or their mean
-    map_error: MapErrorKind = "ignored"  # carried beside the filter, or by a Schmidt gain within it
+    map_error: MapErrorKind = "ignored"  # carried beside the filter
     map_classes: int = ranged(16, 4, 256)  # parts of the map whose errors are carried
     prior_extrinsic_m: float = ranged(
         0.0, 0.0, 1.0

@@ -166,7 +166,6 @@ class Update:
     variance: float  # of a residual, as used
     iterations: int
     contraction: Floats = field(default_factory=lambda: np.eye(SIZE))  # I - K H: of the error
-    moved: Floats = field(default_factory=lambda: np.zeros(SIZE))  # prior to last linearisation
 
     @property
     def matched(self) -> int:
@@ -220,7 +219,6 @@ def update_state(
         variance,
         len(looks),
         posterior.covariance @ prior_jacobian(delta).T @ known,
-        delta,
     )
 
 
