@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from smfeval import read
-from smfeval.errors import OptionError
-from smfeval.maths import se3, so3
+from smfeval.errors import FormatError, OptionError
+from smfeval.io.source import read_json_or_yaml
+from smfeval.maths import se3
 from smfeval_lab.recording import read_recording, write_recording
+from smfeval_lab.recording.calibration import bag_of_sequence, mounting_beside
 from smfeval_lab.sensors.lidar import LidarModel, Spinning
 from smfeval_lab.sensors.survey import SURVEYS
 from smfeval_lab.simulate import simulate
 
+BOTH = "T_cam_imu_t_xyz_q_xyzw and T_cam_lidar_t_xyz_q_xyzw"
 SMALL = LidarModel(Spinning(rings=4, firings=30))
 
 
@@ -50,16 +53,64 @@ def test_spires(tmp_path):
     files = write_recording(recording, tmp_path / "data", layout="spires")
     assert all(file.is_file() for file in files)
     sequence = tmp_path / "data" / "sequences" / "2023-11-14-courtyard-01"
-    again = read_recording(sequence / "raw" / "ros2bag", imu_T_lidar=recording.imu_T_lidar)
+    again = read_recording(sequence)  # its bag, and the calibration at the root
     assert_same_sensors(again, recording, 500)  # absolute seconds in double precision
+    for part, expected in zip(again.imu_T_lidar, recording.imu_T_lidar, strict=True):
+        np.testing.assert_allclose(part, expected, atol=1e-8)
+    (taken,) = [note for note in again.notes if "imu_T_lidar" in note]
+    assert taken.endswith("T_cam_lidar_t_xyz_q_xyzw of calibration/sensor.yaml")
     truth = read(sequence / "processed" / "trajectory" / "gt-tum.txt", format="tum")
     np.testing.assert_array_equal(truth.stamp, recording.measured.stamp)
     np.testing.assert_allclose(truth.position, recording.measured.position, atol=1e-8)
-    told = matrices(tmp_path / "data" / "calibration" / "sensor.yaml")
-    imu_T_base = told["T_imu_lidar"] @ np.linalg.inv(told["T_base_lidar"])
-    np.testing.assert_allclose(imu_T_base[:3, 3], recording.imu_T_measured[0], atol=1e-8)
-    expected = so3.matrix(recording.imu_T_measured[1])
-    np.testing.assert_allclose(imu_T_base[:3, :3], expected, atol=1e-8)
+    told = read_json_or_yaml(tmp_path / "data" / "calibration" / "sensor.yaml")["sensor"]
+    told = np.array(told["T_base_lidar_t_xyz_q_xyzw"])
+    imu_T_base = se3.compose(again.imu_T_lidar, se3.inverse((told[:3], told[3:])))
+    np.testing.assert_allclose(imu_T_base[0], recording.imu_T_measured[0], atol=1e-8)
+    assert abs(imu_T_base[1] @ recording.imu_T_measured[1]) == pytest.approx(1)
+
+
+CAMERA = """
+sensor:
+  cameras:
+    - label: cam_left
+      T_cam_lidar_t_xyz_q_xyzw: [9, 9, 9, 0, 0, 0, 1]
+    - label: cam_front
+      T_cam_lidar_t_xyz_q_xyzw: [0.01, -0.08,
+        -0.05, 0.5, 0.5, -0.5, 0.5]
+      T_cam_imu_t_xyz_q_xyzw: [0, 0.01, -0.07, 0, -0.70710678, 0.70710678, 0]
+"""
+
+
+def test_the_mounting_is_that_of_a_camera_that_sees_both(tmp_path):
+    """As published: one camera has the IMU; its inverse times the LiDAR in it."""
+    (tmp_path / "calibration").mkdir()
+    (tmp_path / "calibration" / "a_notes.yaml").write_text("- no: camera\n")
+    bag = tmp_path / "sequences" / "keble" / "raw" / "ros2bag"
+    bag.mkdir(parents=True)
+    assert mounting_beside(bag) == (None, f"no camera with {BOTH} in calibration/a_notes.yaml")
+    (tmp_path / "calibration" / "sensor.yaml").write_text(CAMERA)
+    (shift, turn), note = mounting_beside(bag)
+    np.testing.assert_allclose(shift, [-0.01, -0.02, 0.09], atol=1e-7)  # axes -x, -z, -y of cam
+    np.testing.assert_allclose(np.abs(turn), [0, 0, 0.5**0.5, 0.5**0.5], atol=1e-7)
+    assert note.startswith("imu_T_lidar -0.0100, -0.0200, 0.0900, ")
+    assert note.endswith(f"by {BOTH} of calibration/sensor.yaml")
+    (bag / "sensor.yaml").write_text(CAMERA.replace("0, 0.01, -0.07", "0, 0.02, -0.07"))
+    assert mounting_beside(bag)[0][0][2] == pytest.approx(0.10)  # the nearest
+    (bag / "sensor.yaml").write_text(CAMERA.replace("0, 0.01, -0.07", "0, 0.02"))
+    with pytest.raises(FormatError, match=r"sensor.yaml: .*seven numbers.*; --extrinsic gives"):
+        mounting_beside(bag)
+
+
+def test_without_a_calibration_nothing_is_taken(tmp_path):
+    assert mounting_beside(tmp_path / "bag") == (None, "")
+
+
+def test_several_bags_of_a_sequence_are_named(tmp_path):
+    (tmp_path / "raw" / "rosbag").mkdir(parents=True)
+    for name in "ab":
+        (tmp_path / "raw" / "rosbag" / f"{name}.bag").touch()
+    with pytest.raises(OptionError, match=r"several bags, name one: raw/rosbag/a.bag, raw/rosbag"):
+        bag_of_sequence(tmp_path)
 
 
 def test_geode(tmp_path):

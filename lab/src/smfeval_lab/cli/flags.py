@@ -76,7 +76,12 @@ FLAGS: dict[str, VerbFlags] = {
     "run": verb_flags(
         "Run a filter over a recording and write its belief.",
         ("walk -o est.square", "walk -o kiss.square --filter kiss-icp"),
-        flag("recording", None, "a folder of lab simulate, or a bag with LiDAR and IMU", nargs="?"),
+        flag(
+            "recording",
+            None,
+            "a folder of lab simulate, a bag with LiDAR and IMU, or a sequence of Oxford Spires",
+            nargs="?",
+        ),
         file("-o --output", "FILE", "belief track: .square, .parquet ..."),
         flag("--filter", "NAME", f"{', '.join(FILTERS)} (default: ieskf)", default="ieskf"),
         repeated("--set", "NAME=VALUE", "a setting; repeatable"),

@@ -172,18 +172,19 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def read_recording(path: str | Path, **options: Any) -> Recording:
-    """Read a folder that `write_recording` wrote, or a bag with a LiDAR and an IMU.
+    """Read a folder that `write_recording` wrote, a bag, or a sequence of Oxford Spires.
 
     Keyword arguments are the fields of `RecordingOptions`.
     """
     from smfeval_lab.recording.bag_read import read_bag  # noqa: PLC0415  rosbags only when used
+    from smfeval_lab.recording.calibration import bag_of_sequence  # noqa: PLC0415
     from smfeval_lab.recording.folder import read_folder  # noqa: PLC0415  polars likewise
 
     path, given = Path(path), RecordingOptions(**options)
     if not exists(path):
         raise FormatError(f"{path}: there is no such file")
     if not is_file(path / METADATA_FILE):
-        return read_bag(path, given)
+        return read_bag(bag_of_sequence(path), given)
     ignored = next((name for name in BAG_ONLY if getattr(given, name) is not None), None)
     if ignored is not None:
         raise OptionError(f"{path}: {ignored} is for bags and would be ignored")

@@ -38,6 +38,7 @@ from smfeval_lab.recording import (
     bag_files,
     read_metadata,
 )
+from smfeval_lab.recording.calibration import mounting_beside
 from smfeval_lab.recording.folder import read_reference
 from smfeval_lab.recording.usable import NO_IMU, drop_unusable
 
@@ -106,14 +107,17 @@ def _resolve_metadata(
 ) -> dict[str, Any]:
     """Name, mounting, noise and notes, as arguments of `Recording`.
 
-    What the user tells comes first, then the file beside the bag (or the bag's own transforms),
-    then what is usual, with a note.
+    What the user gives comes first, then the file beside the bag (or the bag's own transforms, or
+    the calibration of its data set), then what is usual, with a note.
     """
     if is_file(metadata_file):
         metadata = read_metadata(metadata_file)
     else:
         metadata = {"name": path.stem, "notes": (), "imu_T_lidar": mounting}
     notes = list(metadata["notes"])
+    if metadata["imu_T_lidar"] is None and options.imu_T_lidar is None:
+        metadata["imu_T_lidar"], taken = mounting_beside(path)
+        notes += [taken] if taken else []
     noise = ImuNoise()
     densities = f"{words.exact(noise.gyro)} rad/s, {words.exact(noise.acceleration)} m/s^2/sqrt(Hz)"
     range_noise = f"range noise {words.exact(USUAL_RANGE_SIGMA_M)} m"

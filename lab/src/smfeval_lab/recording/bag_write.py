@@ -15,7 +15,7 @@ Data sets of the field:
 
     Oxford Spires  sequences/<date-site-nn>/raw/ros2bag/  /hesai/pandar, /alphasense_driver_ros/imu
                    sequences/<date-site-nn>/processed/trajectory/gt-tum.txt
-                   calibration/sensor.yaml                T_base_lidar, T_imu_lidar
+                   calibration/sensor.yaml                T_base_lidar, T_cam_lidar, T_cam_imu
     GEODE          sensor_data/<environment>/<sequence>_beta/<sequence>_beta.bag
                    groundtruth/traj/<sequence>.txt           position only: quaternion 0 0 0 0
                    calibration_files/beta.yaml               T_IMU_LiDAR
@@ -41,10 +41,11 @@ from smfeval.errors import OptionError
 from smfeval.io import write as write_track
 from smfeval.io.atomic import replacing_all
 from smfeval.io.progress import report
-from smfeval.maths import se3, so3
+from smfeval.maths import so3
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.track import Track
-from smfeval_lab.recording import IDENTITY, Recording, Scan, bag_files, metadata_json
+from smfeval_lab.recording import Recording, Scan, bag_files, metadata_json
+from smfeval_lab.recording.calibration import FLAT_FILE, FOLDER, spires_calibration
 from smfeval_lab.recording.folder import replacing_folder
 
 POINTS, IMU, STATIC = "/points", "/imu", "/tf_static"
@@ -254,8 +255,9 @@ def _write_spires(recording: Recording, root: Path) -> None:
     (folder / "processed" / "trajectory").mkdir(parents=True)
     write_messages(recording, folder / "raw" / "ros2bag", SPIRES)
     _write_tum(recording.measured, folder / "processed" / "trajectory" / "gt-tum.txt")
-    calibration = root / "calibration" / "sensor.yaml"
-    _write_calibration(recording, calibration, "T_imu_lidar", "T_base_lidar")
+    calibration = root / FOLDER
+    calibration.mkdir()
+    (calibration / FLAT_FILE).write_text(spires_calibration(recording))
 
 
 def _write_geode(recording: Recording, root: Path) -> None:
@@ -266,30 +268,16 @@ def _write_geode(recording: Recording, root: Path) -> None:
     (root / "groundtruth" / "traj").mkdir(parents=True)
     write_messages(recording, folder / f"{sequence}_beta.bag", GEODE)
     _write_tum(recording.measured, root / "groundtruth" / "traj" / f"{sequence}.txt")
-    calibration = root / "calibration_files" / "beta.yaml"
-    _write_calibration(recording, calibration, "T_IMU_LiDAR", "T_body_LiDAR")
+    matrix = np.eye(4)  # as four rows
+    matrix[:3, :3], matrix[:3, 3] = so3.matrix(recording.imu_T_lidar[1]), recording.imu_T_lidar[0]
+    rows = "".join(f"  - {[round(x, 9) for x in row]}\n" for row in matrix.tolist())
+    (root / "calibration_files").mkdir()
+    (root / "calibration_files" / "beta.yaml").write_text(f"T_IMU_LiDAR:\n{rows}")
 
 
 DATASETS: dict[str, Callable[[Recording, Path], None]] = {
     "spires": _write_spires, "geode": _write_geode
 }  # fmt: skip
-
-
-def _write_calibration(recording: Recording, path: Path, imu: str, body: str) -> None:
-    """The LiDAR in the frames of the IMU and of the body that the reference is measured of."""
-    base = recording.imu_T_measured or IDENTITY
-    poses = {
-        imu: recording.imu_T_lidar,
-        body: se3.compose(se3.inverse(base), recording.imu_T_lidar),
-    }
-    text = ""
-    for name, (shift, turn) in poses.items():  # as four rows
-        matrix = np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = so3.matrix(turn), shift
-        rows = "".join(f"  - {[round(x, 9) for x in row]}\n" for row in matrix.tolist())
-        text += f"{name}:\n{rows}"
-    path.parent.mkdir()
-    path.write_text(text)
 
 
 def _write_tum(track: Track | None, path: Path) -> None:
