@@ -141,7 +141,8 @@ def test_neighbourhoods_are_those_of_faces_edges_and_cubes():
 
 def test_map_rules_of_the_families_keep_the_points_they_say():
     points = np.array([[0.10, 0.1, 0.1], [0.20, 0.2, 0.2], [0.12, 0.1, 0.1], [0.24, 0.25, 0.25]])
-    kept = {rule: [VoxelMap(0.5, rule).add(points[:n]) for n in range(1, 5)] for rule in RULES_KEPT}
+    parts, eye = [points[:n] for n in range(1, 5)], np.zeros(3)
+    kept = {rule: [VoxelMap(0.5, rule).add(part, eye) for part in parts] for rule in RULES_KEPT}
     assert kept == RULES_KEPT
 
 

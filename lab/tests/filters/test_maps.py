@@ -5,6 +5,7 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval_lab.filters.ieskf.maps import (
+    FIRST_BIRTHS,
     FIRST_SIZE,
     KEEP,
     MIN_SPACING,
@@ -18,7 +19,15 @@ from smfeval_lab.filters.ieskf.maps import (
     search_steps,
     voxel_number,
 )
-from smfeval_lab.filters.ieskf.planes import fit_planes, lower_eigenvalues, planes_through
+from smfeval_lab.filters.ieskf.planes import (
+    fit_planes,
+    lower_eigenvalues,
+    planes_through,
+    refuse_other_side,
+)
+from smfeval_lab.filters.ieskf.update import orient_normals
+
+EYE = np.zeros(3)  # where the body is
 
 
 def filled(point, voxel_m=0.5, size=4096):
@@ -64,11 +73,11 @@ def test_the_map_grows_and_forgets_nothing(rng):
     cells = rng.permutation(np.stack(np.meshgrid(*[np.arange(40)] * 3), -1).reshape(-1, 3))
     voxels = VoxelMap(0.5)
     for part in np.array_split(0.5 * cells + 0.25, 20):
-        voxels.add(part)
+        voxels.add(part, EYE)
     assert len(voxels) == len(cells) > FIRST_SIZE * 0.5
     floor = 0.5 * np.array([[5, 5, 0], [30, 20, 0]]) + [0.25, 0.25, -0.1]
     assert voxels.planes(floor).good.shape == (2,)
-    voxels.add(0.5 * cells[:100] + 0.25)
+    voxels.add(0.5 * cells[:100] + 0.25, EYE)
     assert len(voxels) == len(cells)
 
 
@@ -77,7 +86,7 @@ def test_a_noisy_plane_is_found_where_it_is(rng):
     across = np.array([[0.8, 0.0, -0.6], [0.0, 1.0, 0.0]])
     flat = rng.uniform(-5, 5, size=(6000, 2)) @ across + 2.0 * normal
     voxels = VoxelMap(0.5)
-    voxels.add(flat + 0.005 * rng.normal(size=(6000, 1)) * normal)
+    voxels.add(flat + 0.005 * rng.normal(size=(6000, 1)) * normal, EYE)
     places = rng.uniform(-3, 3, size=(100, 2)) @ across + 2.02 * normal
     found = voxels.planes(places)
     good = found.good
@@ -126,7 +135,7 @@ def test_a_known_map_without_points_is_refused():
 def test_a_map_that_replaces_keeps_the_point_nearest_to_the_centre(rng):
     point = rng.uniform(0, 0.5, size=(40, 3))
     voxels = VoxelMap(0.5, "replace")
-    kept = [voxels.add(each[None]) for each in point]
+    kept = [voxels.add(each[None], EYE) for each in point]
     away = np.linalg.norm(point - 0.25, axis=1)
     nearest = np.minimum.accumulate(away)
     assert kept == [1, *(nearest[1:] < nearest[:-1]).astype(int)]
@@ -142,7 +151,7 @@ def test_a_map_that_averages_has_means_and_births_drawn_by_their_part(rng):
     voxels = VoxelMap(0.5, "average")
     parts = [0.5 * (cells + rng.uniform(0.05, 0.95, size=cells.shape)) for _ in range(4)]
     for part in parts:
-        voxels.add(part)
+        voxels.add(part, EYE)
     mean = np.mean(parts, axis=0)
     found, _, birth = nearest_points(mean, voxels._table, search_steps("27"))
     np.testing.assert_allclose(found[:, 0], mean, atol=1e-12)
@@ -153,7 +162,32 @@ def test_a_map_that_averages_has_means_and_births_drawn_by_their_part(rng):
 def test_planes_know_when_their_points_were_born(rng):
     flat = np.concatenate([rng.uniform(-4, 4, size=(3000, 2)), np.zeros((3000, 1))], axis=1)
     voxels = VoxelMap(0.5)
-    voxels.add(flat[flat[:, 0] < 0])
-    voxels.add(flat[flat[:, 0] >= 0])
+    voxels.add(flat[flat[:, 0] < 0], EYE)
+    voxels.add(flat[flat[:, 0] >= 0], EYE)
     planes = voxels.planes(np.array([[-2.0, 0, 0], [2.0, 0, 0]]))
     np.testing.assert_array_equal(planes.birth, [[0] * 5, [1] * 5])
+
+
+def test_a_plane_is_refused_if_half_of_its_points_were_seen_from_the_other_side():
+    """Five points of a wall, `front` of them seen from before it, the others from behind."""
+    wall = np.array([[0, 0, 0], [0, 0.4, 0], [0, 0, 0.4], [0, -0.4, 0], [0, 0, -0.4]])
+    body = np.array([2.0, 0.0, 0.0])
+
+    def is_good(front, eye):
+        voxels = VoxelMap(0.5)
+        voxels.add(wall[:front], body)
+        voxels.add(wall[front:], -body)
+        planes = orient_normals(voxels.planes(0.01 * eye[None]), 0.01 * eye[None], eye)
+        assert planes.good.all()
+        return bool(refuse_other_side(planes).good[0])
+
+    assert [is_good(front, body) for front in range(6)] == [False] * 3 + [True] * 3
+    assert [is_good(front, -body) for front in range(6)] == [True] * 3 + [False] * 3
+
+
+def test_a_map_has_room_for_any_number_of_births():
+    voxels = VoxelMap(0.5)
+    for birth in range(FIRST_BIRTHS + 1):
+        voxels.add(np.array([[1.0 * birth, 0, 0]]), np.array([1.0 * birth, 0, 1]))
+    seen_from = voxels.planes(np.zeros((1, 3))).seen_from
+    np.testing.assert_array_equal(seen_from[: FIRST_BIRTHS + 1, 0], np.arange(FIRST_BIRTHS + 1))

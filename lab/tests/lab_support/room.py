@@ -119,7 +119,7 @@ class Walls:
         normal[rows, wall] = np.sign(point[rows, wall])
         return Planes(normal, -HALF[wall], np.ones(len(point), dtype=bool))
 
-    def add(self, point):
+    def add(self, point, seen_from):
         pass
 
 

@@ -95,7 +95,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         scan = recording.scans[i]
         points = thin_scan(scan, start.stamp, recording.imu_T_lidar, settings)
         tally = follow_scan(belief, samples, points, field.search, noise)
-        field.add(tally.place)
+        field.add(tally.place, belief.vector[0])
         records.append(_record(belief, tally, scan.end, settings))
         report(done + 1, len(scans))
 

@@ -24,8 +24,8 @@ class Map(Protocol):
     def planes(self, point: Floats) -> Planes:
         """The plane near each point. (n, 3) world."""
 
-    def add(self, point: Floats) -> int:
-        """Learn points on surfaces, and say how many were kept. (n, 3) world."""
+    def add(self, point: Floats, seen_from: Floats) -> int:
+        """Learn points on surfaces, and say how many were kept. (n, 3), (3,) world."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,13 @@ class KnownMap:
         offset = -np.einsum("ni,ni->n", normal, self.point[nearest])
         return Planes(normal, offset, near)
 
-    def add(self, point: Floats) -> int:
+    def add(self, point: Floats, seen_from: Floats) -> int:
         """Keeps nothing: the map is complete."""
         return 0
 
 
 FIRST_SIZE = 1 << 16  # slots of the table at the start
+FIRST_BIRTHS = 1024  # insertions that there is room for at the start
 MAX_LOAD = 0.5  # share of slots in use before the table doubles
 PER_VOXEL = 4  # points that a voxel keeps
 MIN_SPACING = 0.4  # voxels: points of a voxel are not nearer to each other
@@ -107,6 +108,7 @@ class VoxelMap:
         self._steps, self._fewest, self._least = search_steps(search), fewest, least_spread
         self._used = 0
         self._births = 0
+        self._seen_from = np.zeros((FIRST_BIRTHS, 3))
 
     def __len__(self) -> int:
         return self._used
@@ -128,9 +130,10 @@ class VoxelMap:
         else:
             planes = planes_through(found, size, have, least_spread=least)
             birth = np.where(np.arange(NEIGHBOURS) < have[:, None], birth, birth[:, :1])
-        return planes._replace(good=planes.good & (have >= self._fewest), birth=birth)
+        good = planes.good & (have >= self._fewest)
+        return planes._replace(good=good, birth=birth, seen_from=self._seen_from)
 
-    def add(self, point: Floats) -> int:
+    def add(self, point: Floats, seen_from: Floats) -> int:
         """Put points into their voxels by the map's rule; returns how many it keeps."""
         size = len(self._table.number)
         while self._used + len(point) > MAX_LOAD * size:
@@ -142,6 +145,9 @@ class VoxelMap:
         number = voxel_number(point, self._table.voxel_m)
         fresh, kept = insert_points(point, number, self._table, self._births, self._rule)
         self._used += fresh
+        if self._births == len(self._seen_from):
+            self._seen_from = np.concatenate([self._seen_from, np.zeros_like(self._seen_from)])
+        self._seen_from[self._births] = seen_from
         self._births += 1
         return kept
 

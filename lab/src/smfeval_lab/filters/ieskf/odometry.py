@@ -78,7 +78,7 @@ def run(
             records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
 
         if settings.map == "incremental" or scan.end <= frozen_from:
-            kept = field.add(to_world(point, state))
+            kept = field.add(to_world(point, state), state.position)
             if map_error is not None:
                 map_error.carried.add_birth(kept, state.position, state.rotation)
         report(done + 1, len(scans))

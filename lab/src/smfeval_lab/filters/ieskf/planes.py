@@ -15,8 +15,10 @@ class Planes(NamedTuple):
     offset: Floats  # (n,) m
     good: Bools  # (n,)
     birth: Ints | None = None  # (n, k) which call of `add` brought each point of the plane
+    seen_from: Floats | None = None  # (births, 3) where the body was at each call of `add`
 
 
+MOST_BEHIND = 0.5  # share of a plane's points, seen from its other side, from which it is refused
 FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
 LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
 
@@ -75,6 +77,31 @@ def fit_plane(point: Floats, normal: Floats) -> tuple[float, float, float]:
         off = normal[0] * point[m, 0] + normal[1] * point[m, 1] + normal[2] * point[m, 2] + offset
         farthest = max(farthest, abs(off))
     return offset, middle, farthest
+
+
+@jit_compile
+def share_behind(normal: Floats, offset: Floats, birth: Ints, seen_from: Floats) -> Floats:
+    """Share of each plane's points that were seen from where n x + d < 0. (n,)."""
+    out = np.zeros(len(normal))
+    for i in range(len(normal)):
+        x, y, z, d = normal[i, 0], normal[i, 1], normal[i, 2], offset[i]
+        for m in range(birth.shape[1]):
+            eye = seen_from[birth[i, m]]
+            if x * eye[0] + y * eye[1] + z * eye[2] + d < 0.0:
+                out[i] += 1.0 / birth.shape[1]
+    return out
+
+
+def refuse_other_side(planes: Planes) -> Planes:
+    """Without planes of which half or more of the points were seen from the other side.
+
+    Normals point towards the body: what it sees now is another surface than what made the map (the
+    back of a rib, of a trunk or of a thin wall). A map that does not know its births refuses none.
+    """
+    if planes.birth is None or planes.seen_from is None:
+        return planes
+    behind = share_behind(planes.normal, planes.offset, planes.birth, planes.seen_from)
+    return planes._replace(good=planes.good & (behind < MOST_BEHIND - 1e-9))
 
 
 TINY = np.finfo(np.float64).tiny ** 0.25

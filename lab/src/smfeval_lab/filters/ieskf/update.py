@@ -15,7 +15,7 @@ import numpy as np
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.ieskf.maps import Map
-from smfeval_lab.filters.ieskf.planes import Planes
+from smfeval_lab.filters.ieskf.planes import Planes, refuse_other_side
 from smfeval_lab.filters.ieskf.rotations import cross_product, right_jacobian
 from smfeval_lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
 
@@ -124,10 +124,14 @@ def credible_matches(residual: Floats, point: Floats, good: Bools) -> Bools:
     return good & (np.square(residual * residual) < GATE**4 * squared_range)
 
 
-def match_planes(point: Floats, state: State, field: Map) -> Planes:
-    """The planes near points in body axes, their normals towards the body."""
+def match_planes(point: Floats, state: State, field: Map, *, both_sides: bool = True) -> Planes:
+    """The planes near points in body axes, their normals towards the body.
+
+    Unless `both_sides` count, those that were mapped from their other side are not good.
+    """
     place = to_world(point, state)
-    return orient_normals(field.planes(place), place, state.position)
+    planes = orient_normals(field.planes(place), place, state.position)
+    return planes if both_sides else refuse_other_side(planes)
 
 
 def linearise(
@@ -194,7 +198,8 @@ def update_state(
     enough = 1 if settings.rematch == "always" else 2
     for left in reversed(range(settings.iterations)):
         if search:
-            planes = match_planes(point, state, field)
+            both = not settings.refuse_other_side
+            planes = match_planes(point, state, field, both_sides=both)
         residual, H, place, birth = linearise(point, state, planes)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
