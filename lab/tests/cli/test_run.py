@@ -38,7 +38,7 @@ def test_a_run_writes_belief_and_telemetry_and_says_how_it_went(recorded, tmp_pa
         capsys, "lab", "run", recorded, "-o", belief, "--telemetry", told, "--innovations", table
     )
     assert outcome.code == 0, outcome.err
-    assert "20 of 30" in outcome.out
+    assert "19 of 30" in outcome.out
     for word in ("CPU", "times real time", "matched", "sigma", "10 scans left out"):
         assert word in outcome.out
     track, table = read(belief), pl.read_parquet(told)
@@ -70,9 +70,9 @@ def test_cross_covariances_are_written_beside_the_belief(recorded, tmp_path, cap
     target = tmp_path / "est.square"
     words = ("lab", "run", recorded, "-o", target, "--set", "cross_lags=2", "-q")
     outcome = run(capsys, *words)
-    assert outcome.out == f"wrote {target} and {tmp_path / 'est.cross'}: 20 scans\n"
+    assert outcome.out == f"wrote {target} and {tmp_path / 'est.cross'}: 19 scans\n"
     assert files_in(tmp_path) == {"est.square", "est.cross"}
-    assert len(read(target).cross) == 19 + 18
+    assert len(read(target).cross) == 18 + 17
     target.unlink()
     assert "est.cross: the file exists; --force overwrites it" in refused(capsys, *words)
 
@@ -80,7 +80,7 @@ def test_cross_covariances_are_written_beside_the_belief(recorded, tmp_path, cap
 def test_quiet_is_one_line_and_verbose_tells_of_the_residuals(recorded, tmp_path, capsys):
     target = tmp_path / "est.square"
     quiet = run(capsys, "lab", "run", recorded, "-o", target, "-q")
-    assert quiet.out == f"wrote {target}: 20 scans\n"
+    assert quiet.out == f"wrote {target}: 19 scans\n"
     verbose = run(capsys, "lab", "run", recorded, "-o", target, "--force", "-v")
     assert "innovation" in verbose.out
     assert "NIS" in verbose.out

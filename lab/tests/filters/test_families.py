@@ -10,8 +10,9 @@ import pytest
 
 from lab_support import room
 from smfeval.errors import OptionError
+from smfeval.evaluation import Options, evaluate
 from smfeval.maths import so3
-from smfeval_lab.filters import FILTERS, filter_named, run_filter
+from smfeval_lab.filters import FILTERS, filter_named, ieskf, run_filter
 from smfeval_lab.filters.ieskf import Settings
 from smfeval_lab.filters.ieskf.cloud import first_points
 from smfeval_lab.filters.ieskf.constant_velocity import (
@@ -75,6 +76,22 @@ def test_its_belief_and_telemetry_agree_and_bear_its_name(runs, name):
         rtol=1e-6,
         atol=1e-15,
     )
+
+
+@pytest.mark.parametrize("name", ["ieskf", "point-lio", *FAMILIES])
+def test_beliefs_begin_at_the_first_update_so_that_the_first_pose_can_be_aligned(recording, name):
+    done = run_filter(name, recording, DENSE[:2] if name == "point-lio" else DENSE)
+    assert done.telemetry.matched[0] > 0
+    assert done.belief.stamp[0] == done.telemetry.stamp[0]
+    assert "1 scan before the first update: no belief" in done.notes
+    first = evaluate(done.belief, recording.reference, options=Options(alignment="first-pose"))
+    assert first["k"].value > 0.03  # with P0 = I it is 1e-5
+
+
+def test_a_run_without_any_update_stays_whole(recording):
+    none = replace(recording.scans, offset=0 * recording.scans.offset)
+    blind = replace(recording, scans=none)
+    assert len(run_filter("ieskf", blind).belief) == len(ieskf.run(blind).belief)
 
 
 def test_what_a_user_sets_comes_after_what_the_family_sets():

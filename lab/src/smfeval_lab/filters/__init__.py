@@ -32,8 +32,13 @@ class Filter:
     family: tuple[str, ...] = ()  # settings `name=value` that make it this filter
 
     def run(self, recording: "Recording", settings: Any = None) -> "Run":
-        """Run it over a recording; raises `SeriesError` where its numbers break down."""
+        """Run it over a recording; raises `SeriesError` where its numbers break down.
+
+        Beliefs begin at the first update.
+        """
         from numpy.linalg import LinAlgError  # noqa: PLC0415  not for --help
+
+        from smfeval_lab.filters.run import begin_at_first_update  # noqa: PLC0415
 
         settings = settings or self.settings()
         try:
@@ -43,6 +48,7 @@ class Filter:
                 f"the filter's numbers break down on {recording.name} ({error}); its settings or "
                 "the IMU noise may be out of proportion"
             ) from error
+        done = begin_at_first_update(done)
         if not self.family:
             return done
         # under the name that the settings make the filter

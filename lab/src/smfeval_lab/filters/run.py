@@ -1,7 +1,7 @@
 """What a filter leaves behind: its belief at the end of every scan, and what each update did."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from smfeval.io.telemetry import matrix_of_columns
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.track.innovations import Innovations
+from smfeval.words import count
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,23 @@ class Run:
             return None
         trace = np.trace(self.belief.position_covariance, axis1=1, axis2=2)
         return float(np.sqrt(np.median(trace) / 3))
+
+
+def begin_at_first_update(run: Run) -> Run:
+    """The run from its first update on, as the published filters report theirs.
+
+    Before it the covariance is P0, often the identity: a value to start from, not a belief. A run
+    without any update is left as it is: prediction alone made it, and its notes say so.
+    """
+    if run.telemetry is None or not run.telemetry.matched.any():
+        return run
+    stamp = run.telemetry.stamp
+    first = int(np.argmax(run.telemetry.matched > 0))
+    kept = {name: values[first:] for name, values in vars(run.telemetry).items()}
+    belief = run.belief[run.belief.stamp >= stamp[first]]
+    before = [f"{count(first, 'scan')} before the first update: no belief"] if first else []
+    notes = (*run.notes, *before)
+    return replace(run, belief=belief, telemetry=Telemetry(**kept), notes=notes)
 
 
 def write_telemetry(telemetry: Telemetry, path: Path) -> None:
