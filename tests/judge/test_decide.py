@@ -9,6 +9,12 @@ from smfeval.judge.evidence import Averaging
 from smfeval.summarise.number import Number
 from support.verdicts import NEAR, TIGHT, K, acquitting, facts, row
 
+SMALL = Number(0.2, "1", 0.1, 0.3)
+
+
+def with_k(k, **more):
+    return replace(facts(**more), k=Number(k, "1", 0.9 * k, 1.1 * k))
+
 
 def test_nothing_to_judge():
     assert decide(Facts("position", 600, None)).reason == "no uncertainty"
@@ -55,17 +61,29 @@ def test_short_windows_of_a_long_track_acquit_nobody():
 
 def test_windows_up_to_a_share_of_the_track_acquit():
     wide = (row(0.2), row(0.2, 80, 100), row(0.2, 160, 50))
-    assert decide(facts(rows=wide, track_scans=3000)).label == "conservative"
+    assert decide(with_k(0.2, rows=wide, track_scans=3000)).label == "conservative"
     fits = (row(1.0), row(1.1, 80, 100), row(0.9, 160, 50))
     assert decide(facts(rows=fits, track_scans=3000)).label == "consistent"
     drifts = (row(1.0), row(0.4, 160, 50))
     assert decide(facts(rows=drifts, track_scans=3000)).label == "cannot tell"
 
 
+@pytest.mark.parametrize("k", [1.01, 254.0])
+def test_errors_larger_than_reported_are_never_conservative(k):
+    """Whatever relative motion or averaging says, even where the first evidence is missing."""
+    wide = (row(0.2), row(0.2, 80, 100), row(0.2, 160, 50))
+    tiny = Averaging(0.01, 0.02, 200.0, 0.0, 0.02)
+    averaged = {"second": tiny, "acquitting": tiny, "is_fitted": False}
+    for evidence in ({"rows": wide, "track_scans": 3000}, averaged):
+        for first in ({}, {"first": None}):
+            found = decide(with_k(k, **evidence, **first))
+            assert (found.label, found.reason) == ("cannot tell", "horizons disagree")
+
+
 def test_after_a_fit_nobody_is_conservative():
     tiny = Averaging(0.01, 0.02, 200.0, 0.0, 0.02)
     assert decide(acquitting(tiny, is_fitted=True)).label == "cannot tell"
-    assert decide(acquitting(tiny, is_fitted=False)).label == "conservative"
+    assert decide(replace(acquitting(tiny, is_fitted=False), k=SMALL)).label == "conservative"
 
 
 def test_a_little_too_wide_may_be_a_constant_that_is_small_by_chance():

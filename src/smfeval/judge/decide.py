@@ -253,6 +253,8 @@ def decide(facts: Facts) -> Verdict:
         bound = convicted.at_least or 0.0
         return _open(facts, "gaps") if bound <= (facts.gap_factor or 0.0) else convicted
     acquitted = _by_motion(facts) if facts.rows else _by_averaging(facts)
+    if acquitted.label == "conservative" and k.value > 1:  # short windows too wide, the whole not
+        acquitted = _open(facts, "horizons disagree")
     if facts.pair is not None and acquitted.reason not in (
         "extrinsic or time offset",
         "correlation",
