@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from smfeval.compare.difference import align_pair, information, joints_of
-from smfeval.compare.relative import compare_motion
+from smfeval.compare.difference import align_pair, compare_motion, information, joints_of
 from smfeval.evaluation import Options
 from smfeval.maths import so3
 from support import drifting_pairs

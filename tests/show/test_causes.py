@@ -13,8 +13,7 @@ from smfeval.show.causes import (
     why_sections,
 )
 from smfeval.summarise.number import Number
-from smfeval.why.explanations import Explanations, Need, OtherExplanation
-from smfeval.why.reasons import Reasons
+from smfeval.why.explanations import Explanations, Need, OtherExplanation, Reasons
 from support.faults import FAULTS, Made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import smfeval
 from smfeval import nees, read
-from smfeval.studies.repeats import shared_times
+from smfeval.studies.updates import shared_times
 from support.commands import run
 from support.study_folders import estimate, planned, put, truth
 

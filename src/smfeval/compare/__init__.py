@@ -3,8 +3,8 @@
 ::
 
     frames       which beliefs may meet: one body, one gauge, particles by their moments
-    difference   the weighted fit, and what both claim about the difference that it leaves
-    relative     k_pair of relative motion over horizons, which no fit touches
+    difference   the weighted fit, and what both claim about the difference that it leaves;
+                 k_pair of relative motion over horizons, which no fit touches
     pair         d = t_A - t_B under the sum of both claims: k_pair, scores, what it proves
     sensitivity  k_pair under every alignment, and if the clock of A were off
     hypothesis   with a reference: are the errors of the two opposed? k_pair under its gauge

@@ -32,6 +32,7 @@ from smfeval.associate.moved import move
 from smfeval.associate.origin import share_origin
 from smfeval.compare.difference import (
     aligned_claim,
+    at_body,
     fitted_freedoms,
     information,
     joints_of,
@@ -39,7 +40,6 @@ from smfeval.compare.difference import (
 )
 from smfeval.compare.frames import agree_on_body, as_gaussian, name_of, open_gauge
 from smfeval.compare.pair import Pair, compare_pair
-from smfeval.compare.relative import at_body
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options

@@ -15,10 +15,9 @@ from smfeval.align.fit import Alignment, fit_se3
 from smfeval.align.nuisance import Nuisance, body_motion
 from smfeval.associate import Pairs
 from smfeval.associate.origin import share_origin
-from smfeval.compare.difference import Difference, align_pair, joints_of
+from smfeval.compare.difference import Difference, align_pair, compare_motion, joints_of
 from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
-from smfeval.compare.relative import compare_motion
 from smfeval.compare.sensitivity import (
     AlignmentRow,
     PairOffsetRow,

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from smfeval.evaluation.judging import JudgedTracks
     from smfeval.results import Frame
     from smfeval.summarise.integrity import Integrity
-    from smfeval.why.reasons import Reasons
+    from smfeval.why.explanations import Reasons
 
 SCHEMA = "smfeval.score/1"
 PER_SCAN = "smfeval.io.results"  # opened by name: the core knows no files
-REASONS = "smfeval.why.reasons"  # evaluates again
+REASONS = "smfeval.why.explanations"  # evaluates again
 
 
 @dataclass(frozen=True)

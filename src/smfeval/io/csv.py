@@ -39,7 +39,7 @@ from smfeval.io.convention import (
     refuse_negative,
     track_of_arrays,
 )
-from smfeval.io.covariance_names import Reading
+from smfeval.io.covariance_names import Reading, unread_columns
 from smfeval.io.formats import header_names
 from smfeval.io.geodetic import local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions, WriteOptions
@@ -51,7 +51,6 @@ from smfeval.io.parsers import (
     is_unusual_number,
 )
 from smfeval.io.source import BOM, open_input, read_head, spell_source
-from smfeval.io.unread_columns import unread_columns
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS

@@ -26,10 +26,10 @@ from smfeval import words
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.convention import track_of_arrays
+from smfeval.io.covariance_names import names_uncertainty
 from smfeval.io.header import GAUSSIAN_FIELDS, Header, header_text, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import existing_file, refuse_size
-from smfeval.io.unread_columns import names_uncertainty
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import (

@@ -11,8 +11,7 @@ from smfeval.summarise.number import Number
 from smfeval.why.diagnoses import Diagnoses
 from smfeval.why.diagnoses.tables import Bias, RotationTables
 from smfeval.why.diagnoses.tails import Tail
-from smfeval.why.explanations import Explanations, OtherExplanation
-from smfeval.why.reasons import Reasons
+from smfeval.why.explanations import Explanations, OtherExplanation, Reasons
 
 CAUSES_TITLE = "where the errors come from"
 EXPLANATIONS_TITLE = "what else could explain it"

@@ -31,6 +31,7 @@ LATEX_SIGNS = {
 LATEX_SIGNS |= {sign: f"\\{sign}" for sign in "_&%#${}"}
 PARTS_OF_NAMES = re.compile(r"(?<=[./_-])(?=\w)")
 DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
+MARKDOWN_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|~&$"})
 LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
 
 
@@ -73,6 +74,11 @@ def _latex_sign(sign: str) -> str:
     if sign in LATEX_SIGNS:
         return LATEX_SIGNS[sign]
     return sign if sign.isascii() or sign in LATIN else rf"\texttt{{U+{ord(sign):04X}}}"
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return text.translate(MARKDOWN_ESCAPES)
 
 
 @cache

@@ -14,7 +14,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.documents import kind_of
 from smfeval.schema import suggest_word
-from smfeval.show.render import render_latex
+from smfeval.show.render import escape_markdown, render_latex
 from smfeval.show.report import DASH, Cell, Table, number_cell
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS, NumberRow, number_named
@@ -358,8 +358,6 @@ def document(table: ResultTable) -> dict[str, Any]:
 
 def markdown(table: Table) -> str:
     """The cells as a table of Markdown."""
-    from smfeval.show.study.markdown import escape_markdown  # noqa: PLC0415  brings scipy along
-
     lines = [table.headings, ("---",) * len(table.headings), *table.rows]
     escaped = ([escape_markdown(str(cell)) for cell in line] for line in lines)
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)

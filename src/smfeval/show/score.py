@@ -47,7 +47,7 @@ from smfeval.summarise.relative import KITTI, RelativeError
 from smfeval.track import ParticleTrack
 
 if TYPE_CHECKING:
-    from smfeval.why.reasons import Reasons
+    from smfeval.why.explanations import Reasons
 
 WIDTH = 87  # letters of a text beside its label, in a line of 100
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"

@@ -20,7 +20,6 @@ from smfeval.schema import POSITION_AXES, AlignmentKind
 from smfeval.studies.cache import Cache, code_version, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
 from smfeval.studies.plan import Plan
-from smfeval.studies.repeats import repeated_runs
 from smfeval.studies.result import (
     NO_FILE,
     PairResult,
@@ -38,6 +37,7 @@ from smfeval.studies.store import (
 )
 from smfeval.studies.tables import pair_sections, sections, sensitivity_sections
 from smfeval.studies.task import PairTask, Task, TaskOutcome, load_or_evaluate
+from smfeval.studies.updates import repeated_runs
 from smfeval.studies.workers import do_tasks
 from smfeval.track import AnyTrack
 

@@ -6,6 +6,6 @@
     one_track     a track described, and doubts about it
     two_tracks    doubts about an estimate and its reference together, on the way of `evaluate`
     diagnoses     where the error comes from
-    explanations  what else could explain a verdict: alignment, jitter of stamps, reference noise
-    reasons       both, as `--why` shows them
+    explanations  what else could explain a verdict: alignment, jitter of stamps, reference noise;
+                  both together, as `--why` shows them
 """

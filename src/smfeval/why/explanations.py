@@ -35,6 +35,7 @@ from smfeval.judge.decide import Verdict, decide
 from smfeval.judge.sentences import value_text
 from smfeval.maths.arrays import Floats
 from smfeval.summarise.number import finite_or_none
+from smfeval.why.diagnoses import Diagnoses, diagnose
 
 ExplanationName = Literal[
     "extrinsic and time offset",
@@ -341,3 +342,21 @@ def _need_sentences(rows: Iterable[OtherExplanation]) -> list[str]:
             known = f" ({REFERENCE_SIGMAS})" if row.needed.unit == "m" else ""
             sentences.append(f"a reference sigma of {row.needed} would explain it{known}")
     return sentences
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What `--why` finds."""
+
+    causes: Diagnoses
+    explanations: Explanations
+
+    def to_dict(self) -> dict[str, Any]:
+        """Strict JSON data."""
+        return {"causes": self.causes.to_dict(), "explanations": self.explanations.to_dict()}
+
+
+def reasons(evaluation: Evaluation) -> Reasons:
+    """Causes and other explanations; chance is drawn from the seed of the intervals."""
+    rng = np.random.default_rng(evaluation.options.intervals.seed)
+    return Reasons(diagnose(evaluation, rng=rng), other_explanations(evaluation))

@@ -8,9 +8,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from smfeval.show.page.document import SCRIPTS, Card, sentence
+from smfeval.show.page.document import SCRIPTS, TERMS, Card, Glossary, sentence
 from smfeval.show.page.plots import pack_floats
-from smfeval.show.page.terms import TERMS, Glossary
 from smfeval.show.render import PACKAGE, html_environment
 from smfeval.show.report import Cell, Row, number_cell
 from smfeval.summarise.number import Number

@@ -6,7 +6,7 @@ import pytest
 
 from smfeval.compare.duels import Column, StudySection
 from smfeval.show.render import escape_latex
-from smfeval.show.study.latex import text
+from smfeval.show.study.formats import latex_text as text
 from smfeval.studies.result import Study
 from support.study_results import cell, number, plan, study
 from support.tex import assert_cells_as_in_heads, compiled

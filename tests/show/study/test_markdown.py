@@ -2,7 +2,8 @@
 
 from markdown_it import MarkdownIt
 
-from smfeval.show.study.markdown import escape_markdown, text
+from smfeval.show.render import escape_markdown
+from smfeval.show.study.formats import markdown_text as text
 from smfeval.words import printable
 from support.study_results import BASE, ODD, PLAIN, study
 

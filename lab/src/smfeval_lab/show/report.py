@@ -9,7 +9,7 @@ from smfeval.compare import sweep as sweeps
 from smfeval.compare.slopes import format_settings
 from smfeval.compare.sweep import KnobEffect, Sweep, TrackEffect
 from smfeval.show import explain
-from smfeval.show.study.markdown import escape_markdown
+from smfeval.show.render import escape_markdown
 from smfeval.show.sweep import format_slope, interval_counts
 from smfeval.summarise.number import Number
 from smfeval_lab.casestudy import CaseStudy, CaseStudyPlan

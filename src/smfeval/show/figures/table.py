@@ -9,7 +9,13 @@ from matplotlib.figure import Figure
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
-from smfeval.show.figures.calibration import coverage, log_score, pit_histogram
+from smfeval.show.figures.calibration import (
+    coverage,
+    diagram_count,
+    log_score,
+    pit_histogram,
+    stanford,
+)
 from smfeval.show.figures.errors import (
     axis_errors,
     boxes,
@@ -17,7 +23,6 @@ from smfeval.show.figures.errors import (
     reported_sigma,
     rotation_error,
 )
-from smfeval.show.figures.integrity import diagram_count, stanford
 from smfeval.show.figures.nees import (
     autocorrelation,
     degeneracy,
@@ -34,11 +39,12 @@ from smfeval.show.figures.study import (
     anees_over_time,
     forest,
     forest_height_in,
+    panel_count,
     rank_diagrams,
     spread,
+    sweep,
 )
 from smfeval.show.figures.style import COLUMN_IN, LINE_IN, WIDE_IN, legend_below, paper_style
-from smfeval.show.figures.sweep import panel_count, sweep
 from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
 from smfeval.show.series import evaluation_list, origin_ns
 

@@ -13,7 +13,7 @@ from typing import Any
 
 _HOMES = {
     "calibration_page": "report",
-    "check_page": "check",
+    "check_page": "report",
     "nis_page": "report",
     "pairs_page": "pairs",
     "score_page": "scores",

@@ -6,7 +6,7 @@ from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import FEWEST, LEVEL
-from smfeval.show.study.markdown import escape_markdown
+from smfeval.show.render import escape_markdown
 from smfeval.studies.diff import MetricMove, Run, StudyDiff
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
