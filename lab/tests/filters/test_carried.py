@@ -7,14 +7,10 @@ from lab_support import room
 from lab_support.toy_map import FixedNoise, follow, line_world, planar_world
 from smfeval.maths import so3
 from smfeval_lab.filters.births import class_information, levers
-from smfeval_lab.filters.carried import (
-    CarriedCovariance,
-    Matches,
-    Motion,
-    Priors,
-)
+from smfeval_lab.filters.carried import CarriedCovariance, Priors
 from smfeval_lab.filters.ieskf import Settings, run
-from smfeval_lab.filters.patch_noise import PATCH_M, LearntNoise
+from smfeval_lab.filters.patch_noise import PATCH_M, LearntNoise, PatchPairs
+from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder
 
 BEGUN = 20  # scans after which ratios are looked at
 
@@ -80,6 +76,21 @@ def still(position=(0.0, 0.0, 0.0)):
     return Motion(np.array(position), np.eye(3), np.zeros(3), np.zeros(3), np.zeros((6, 6)))
 
 
+class Follower:
+    """A recorder, and the recursion that follows its records."""
+
+    def __init__(self, covariance, classes=16, **options):
+        self.recorder = ScanRecorder(classes)
+        self.carried = CarriedCovariance(covariance, classes=classes, **options)
+
+    def scan(self, Q, motion=None, matches=None, kept=0):
+        """The covariance after a scan that predicts no motion of the error."""
+        motion = motion or still()
+        prediction = Prediction(np.eye(6), Q * np.eye(6), motion)
+        pose = motion.position, motion.rotation
+        return self.carried.follow(self.recorder.record(prediction, matches, *pose, kept))
+
+
 def rows_of(rng, count=200, birth=0):
     normal = rng.normal(size=(count, 3))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
@@ -92,24 +103,20 @@ def matches_of(rng, covariance, variance=1e-3, birth=0):
     H, births, point = rows_of(rng, birth=birth)
     after = np.linalg.inv(np.linalg.inv(covariance) + H.T @ H / variance)
     weight = np.full(len(H), 1 / variance)
-    contraction = np.eye(6) - after @ H.T @ H / variance
-    return Matches(H, weight, np.zeros(len(H)), births, after, contraction, point)
+    return Matches(H, weight, np.zeros(len(H)), births, after, point)
 
 
 def test_with_a_certain_map_it_is_the_filters_own_covariance(rng):
     """One class without error: X stays P, as the filter has it."""
     Q = np.diag([1e-4] * 3 + [1e-6] * 3)
-    carried = CarriedCovariance(np.zeros((6, 6)), noise=FixedNoise(1e-3, 0.0))
-    carried.predict(np.eye(6), np.zeros((6, 6)), still())
-    carried.add_birth(100, np.zeros(3), np.eye(3))
+    follower = Follower(np.zeros((6, 6)), noise=FixedNoise(1e-3, 0.0))
+    follower.scan(0.0, kept=100)
     P = np.zeros((6, 6))
     for _ in range(5):
-        P = P + Q
-        carried.predict(np.eye(6), Q, still())
-        matches = matches_of(rng, P)
-        carried.update(matches, np.zeros(3), np.eye(3))
+        matches = matches_of(rng, P + Q)
         P = matches.gain
-        np.testing.assert_allclose(carried.covariance, P, rtol=1e-7, atol=1e-15)
+        covariance = follower.scan(Q, matches=matches)
+        np.testing.assert_allclose(covariance, P, rtol=1e-7, atol=1e-15)
 
 
 def test_a_class_is_the_interval_of_births_that_begins_before(rng):
@@ -130,18 +137,15 @@ def test_levers_carry_a_turn_to_another_place(rng):
 
 
 def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
-    carried = CarriedCovariance(1e-6 * np.eye(6), classes=5, noise=FixedNoise(1e-3, 3e-4))
-    size, P = carried.X.shape, 1e-6 * np.eye(6)
+    follower = Follower(1e-6 * np.eye(6), classes=5, noise=FixedNoise(1e-3, 3e-4))
+    carried, P = follower.carried, 1e-6 * np.eye(6)
+    size = carried.X.shape
     for scan in range(60):
         P = P + 1e-6 * np.eye(6)
-        place = np.array([0.3 * scan, 0, 0])
-        carried.predict(np.eye(6), 1e-6 * np.eye(6), still(place))
-        if scan:
-            matches = matches_of(rng, P, birth=scan - 1)
-            carried.update(matches, place, np.eye(3))
-            P = matches.gain
-        carried.add_birth(20, place, np.eye(3))
-        assert carried.classes.count <= 6
+        matches = matches_of(rng, P, birth=scan - 1) if scan else None
+        P = matches.gain if scan else P
+        follower.scan(1e-6, still([0.3 * scan, 0, 0]), matches, kept=20)
+        assert carried.count == len(follower.recorder.classes.first) <= 6
     assert carried.X.shape == size
     used = carried.X[: carried.used, : carried.used]
     scale = np.sqrt(np.maximum(np.diag(used), 1e-300))
@@ -150,11 +154,10 @@ def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
 
 
 def test_joining_keeps_the_first_class_and_the_newest():
-    carried = CarriedCovariance(np.zeros((6, 6)), classes=4, noise=FixedNoise(1e-3, 3e-4))
+    follower = Follower(np.zeros((6, 6)), classes=4, noise=FixedNoise(1e-3, 3e-4))
     for scan in range(9):
-        carried.predict(np.eye(6), 1e-6 * np.eye(6), still(np.array([1.0 * scan, 0, 0])))
-        carried.add_birth(10, np.array([1.0 * scan, 0, 0]), np.eye(3))
-    first = carried.classes.first[: carried.classes.count]
+        follower.scan(1e-6, still([1.0 * scan, 0, 0]), kept=10)
+    first = follower.recorder.classes.first
     assert first[0] == 0
     assert first[1] == 1
     assert first[-1] == 8
@@ -167,16 +170,13 @@ def test_a_wrong_extrinsic_cancels_until_the_body_turns(rng):
     turned = so3.matrix(so3.exp(np.array([0, 0, np.pi])))
 
     def variance_after(rotation):
-        carried = CarriedCovariance(
+        follower = Follower(
             np.zeros((6, 6)), priors=Priors(extrinsic_m=sigma), noise=FixedNoise(0.0, 0.0)
         )
-        carried.predict(np.eye(6), np.zeros((6, 6)), still())
-        carried.add_birth(100, np.zeros(3), np.eye(3))
+        follower.scan(0.0, kept=100)
         motion = Motion(np.zeros(3), rotation, np.zeros(3), np.zeros(3), np.zeros((6, 6)))
-        carried.predict(np.eye(6), np.zeros((6, 6)), motion)
         all_weight = matches_of(rng, 1e4 * np.eye(6))  # on the scan
-        carried.update(all_weight, motion.position, motion.rotation)
-        return carried.covariance[:3, :3]
+        return follower.scan(0.0, motion, all_weight)[:3, :3]
 
     np.testing.assert_allclose(variance_after(np.eye(3)), 0, atol=1e-12)
     np.testing.assert_allclose(
@@ -185,15 +185,11 @@ def test_a_wrong_extrinsic_cancels_until_the_body_turns(rng):
 
 
 def test_a_late_clock_displaces_along_the_motion(rng):
-    carried = CarriedCovariance(
-        np.zeros((6, 6)), priors=Priors(clock_s=0.01), noise=FixedNoise(0.0, 0.0)
-    )
-    carried.predict(np.eye(6), np.zeros((6, 6)), still())
-    carried.add_birth(100, np.zeros(3), np.eye(3))
+    follower = Follower(np.zeros((6, 6)), priors=Priors(clock_s=0.01), noise=FixedNoise(0.0, 0.0))
+    follower.scan(0.0, kept=100)
     motion = Motion(np.zeros(3), np.eye(3), np.array([2.0, 0, 0]), np.zeros(3), np.zeros((6, 6)))
-    carried.predict(np.eye(6), np.zeros((6, 6)), motion)
-    carried.update(matches_of(rng, 1e4 * np.eye(6)), motion.position, motion.rotation)
-    np.testing.assert_allclose(carried.covariance[:3, :3], np.diag([0.02, 0, 0]) ** 2, atol=1e-9)
+    covariance = follower.scan(0.0, motion, matches_of(rng, 1e4 * np.eye(6)))
+    np.testing.assert_allclose(covariance[:3, :3], np.diag([0.02, 0, 0]) ** 2, atol=1e-9)
 
 
 def test_what_repeats_in_residuals_is_learnt(rng):
@@ -204,9 +200,10 @@ def test_what_repeats_in_residuals_is_learnt(rng):
     birth = np.zeros((len(place), 5), dtype=np.int64)
     birth[0] = 1  # something is newer, and its row is left out
     bias = np.repeat(0.003 * rng.normal(size=patch), rows)
-    noise = LearntNoise()
+    noise, pairs = LearntNoise(), PatchPairs()
     for _ in range(1200):
-        noise.observe(bias + 0.02 * rng.normal(size=len(place)), place, normal, birth)
+        residual = bias + 0.02 * rng.normal(size=len(place))
+        noise.observe(np.mean(residual**2), pairs.moments(residual, place, normal, birth))
     bias_variance = np.mean(bias**2)
     assert noise.patch_m2 == pytest.approx(rows * bias_variance, rel=0.3)
     assert noise.scan_m2 == pytest.approx(0.02**2, rel=0.1)

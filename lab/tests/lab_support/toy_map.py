@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from smfeval_lab.filters.births import levers
-from smfeval_lab.filters.carried import CarriedCovariance, Matches, Motion
+from smfeval_lab.filters.carried import CarriedCovariance
+from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder
 
 
 @dataclass
@@ -21,7 +22,7 @@ class FixedNoise:
     scan_m2: float
     patch_m2: float
 
-    def observe(self, residual, place, normal, birth):
+    def observe(self, square_m2, pair):
         """Learn nothing."""
 
 
@@ -122,6 +123,7 @@ def follow(
     born = np.full(rows, -1)
     P = np.zeros((6, 6))
     carried = CarriedCovariance(P, classes=classes, noise=FixedNoise(variance, patch * variance))
+    recorder = ScanRecorder(classes)
     out = [[], [], []]
     middle = None
     for t in range(scans):
@@ -129,16 +131,9 @@ def follow(
         F = levers(step[None])[0] if world.arms else np.eye(6)
         e = e @ F.T + rng.standard_normal((runs, 6)) * np.sqrt(np.diag(Q))
         P = F @ P @ F.T + Q
-        motion = Motion(
-            world.position[t] if world.arms else np.zeros(3),
-            np.eye(3),
-            np.zeros(3),
-            np.zeros(3),
-            np.zeros((6, 6)),
-        )
-        carried.predict(F, Q, motion)
-        if not world.arms:
-            carried.walked_m += np.linalg.norm(step)
+        still = np.zeros(3)
+        motion = Motion(world.position[t], np.eye(3), still, still, np.zeros((6, 6)))
+        matches = None
         seen, H = world.rows(t)
         old = born[seen] >= 0
         if old.any():
@@ -153,18 +148,19 @@ def follow(
                 residual=residual[0],
                 birth=born[at][:, None],
                 gain=after,
-                contraction=np.eye(6) - after @ A,
                 place=world.place[at],
             )
             e = e + residual @ h @ matches.gain.T / variance
             P = after
-            carried.update(matches, motion.position, motion.rotation)
         new = seen[~old]
         error[:, new] = e @ H[~old].T
         error[:, new] += np.sqrt(patch * variance) * rng.standard_normal((runs, len(new)))
         born[new] = t
-        carried.add_birth(len(new), motion.position, motion.rotation)
-        for series, value in zip(out, (np.cov(e.T), carried.covariance.copy(), P), strict=True):
+        place = world.position[t] if world.arms else np.zeros(3)
+        prediction = Prediction(F, Q, motion)
+        sums = recorder.record(prediction, matches, place, np.eye(3), len(new))
+        covariance = carried.follow(sums)
+        for series, value in zip(out, (np.cov(e.T), covariance, P), strict=True):
             series.append(value)
         if t == scans // 2:
             carried.remember(10**6)

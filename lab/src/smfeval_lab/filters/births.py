@@ -7,33 +7,54 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.compiled import jit_compile
 
+LINGER = 50  # scans since the last match in which a class counts as in use
+IN_USE = 2.0  # factor on the span of a class in use: joined last
+
 
 @dataclass
+class BirthClass:
+    """A contiguous interval of births."""
+
+    first: int  # number of its first birth
+    used: int  # scan of the last match
+    begin_m: float  # way walked at the first birth
+    end_m: float  # and at the last
+
+
 class BirthClasses:
-    """Classes of births, oldest first; row i is anchor i."""
+    """Which births are one class, oldest first; when there are too many, two are joined."""
 
-    first: Ints  # number of the first birth
-    place: Floats  # (k, 3) about which the anchor turns
-    information: Floats  # (k, 6, 6) of its points, each seen once
-    points: Floats  # (k,) how many
-    used: Ints  # (k,) scan of the last match
-    begin_m: Floats  # (k,) way walked at the first birth
-    end_m: Floats  # (k,) and at the last
-    count: int = 0
+    def __init__(self, most: int):
+        self.most = most  # beside the newest
+        self.classes = list[BirthClass]()
 
-    @classmethod
-    def empty(cls, size: int) -> "BirthClasses":
-        """Room for so many classes."""
-        whole, real = np.zeros(size, dtype=np.int64), np.zeros(size)
-        matrix = np.zeros((size, 6, 6))
-        return cls(whole, np.zeros((size, 3)), matrix, real, whole.copy(), real.copy(), real.copy())
+    @property
+    def first(self) -> Ints:
+        """Number of the first birth of each class. (k,)."""
+        return np.array([each.first for each in self.classes], dtype=np.int64)
 
-    def remove(self, at: int) -> None:
-        """Close the gap that a joined class leaves."""
-        for name in ("first", "place", "information", "points", "used", "begin_m", "end_m"):
-            array = getattr(self, name)
-            array[at : self.count - 1] = array[at + 1 : self.count]
-        self.count -= 1
+    def add(self, birth: int, scan: int, walked_m: float) -> int:
+        """A birth is a new class. Returns the older of the two that were joined for it, or -1."""
+        joined = -1
+        if len(self.classes) == self.most + 1:
+            joined = self._pair_to_join(scan)
+            older, newer = self.classes[joined], self.classes.pop(joined + 1)
+            older.used, older.end_m = max(older.used, newer.used), newer.end_m
+        self.classes.append(BirthClass(birth, scan, walked_m, walked_m))
+        return joined
+
+    def _pair_to_join(self, scan: int) -> int:
+        """The older of the two neighbours that span the shortest way; those in use come last.
+
+        The first class holds the gauge and the newest is not known yet: neither is joined.
+        """
+
+        def span(at: int) -> float:
+            older, newer = self.classes[at : at + 2]
+            in_use = scan - max(older.used, newer.used) <= LINGER
+            return (newer.end_m - older.begin_m + 1e-3) * (IN_USE if in_use else 1.0)
+
+        return min(range(1, len(self.classes) - 2), key=span)
 
 
 def levers(arm: Floats) -> Floats:

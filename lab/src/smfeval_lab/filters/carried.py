@@ -30,16 +30,14 @@ from typing import Protocol
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import symmetrise
-from smfeval_lab.filters.births import BirthClasses, class_information, levers
+from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.patch_noise import LearntNoise
+from smfeval_lab.filters.scan_sums import CLASSES, ScanSums
 
-CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
 CALIBRATION = 7  # extrinsic shift and turn, clock
 SHARED = 6  # the displacement of a scan, or a drifting bias of its ranges
-LINGER = 50  # scans since the last match in which a class counts as in use
-IN_USE = 2.0  # factor on the span of a class in use: joined last
 LEAST_SHARE = 1e-4  # of a scan's information, that a newborn class is taken to have at least
 
 
@@ -64,45 +62,20 @@ class Priors:
         return np.diag(np.square([self.range_m] * 3 + [self.range_rad] * 3))
 
 
-@dataclass(frozen=True)
-class Motion:
-    """How the body moves at the end of a scan, and what its prediction does to the scan."""
-
-    position: Floats  # (3,) world
-    rotation: Floats  # (3, 3) world from body
-    velocity: Floats  # (3,) world
-    rate: Floats  # (3,) body
-    sweep: Floats  # (6, d) displacement of the scan (world axes) by the error state before it
-
-
-@dataclass(frozen=True)
-class Matches:
-    """What an update rested on: its rows at the last linearisation."""
-
-    H: Floats  # (m, 6) residuals by position (world axes) and rotation (body axes)
-    weight: Floats  # (m,) information of each row: 1 / r, times the weight of a kernel
-    residual: Floats  # (m,) at the posterior
-    birth: Ints  # (m, k) number of the scan that each map point of a row was born in
-    gain: Floats  # (d, 6) G of K = G H^T W
-    contraction: Floats  # (d, d) I - K H
-    place: Floats  # (m, 3) of the points, world
-
-
 class Noise(Protocol):
     """Variances of a row's noise, m^2 (`patch_noise`)."""
 
     scan_m2: float  # new in each scan
     patch_m2: float  # of the map: it repeats in each scan that sees the same points
 
-    def observe(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> None:
-        """Learn from the residuals of a scan."""
+    def observe(self, square_m2: float, pair: Floats) -> None:
+        """Learn from the sums of a scan."""
 
 
 class CarriedCovariance:
     """Joint covariance of a filter's error state and of the map that it built.
 
-    It changes in place, as the map does. For each scan: `predict`, `update` if something was
-    matched, then `add_birth` if points were kept.
+    It changes in place, as the map does: `follow` each scan.
 
     Parameters
     ----------
@@ -112,7 +85,7 @@ class CarriedCovariance:
     priors
         What the data sheet leaves open.
     classes
-        Anchors that are kept.
+        Anchors that are kept, as the `ScanRecorder` has them.
     noise
         Variances of the noise of rows; learnt from their residuals unless given.
     """
@@ -128,7 +101,6 @@ class CarriedCovariance:
         self.size = len(covariance)
         self.priors = priors or Priors()
         self.noise = noise or LearntNoise()
-        self.most = classes
         d = self.size
         self.shared = slice(d, d + SHARED)
         self.ranges = slice(self.shared.stop, self.shared.stop + SHARED)
@@ -142,11 +114,10 @@ class CarriedCovariance:
         self.X[self.ranges, self.ranges] = self.priors.ranges()
         self.X[self.calibration, self.calibration] = self.priors.calibration()
         self.past = np.zeros((size, 0))  # covariance with the poses of remembered scans
-        self.classes = BirthClasses.empty(classes + 2)
-        self.scan = -1
-        self.births = 0
-        self.walked_m = 0.0
-        self._position: Floats | None = None
+        self.count = 0  # of anchors
+        self.place = np.zeros((classes + 2, 3))  # about which an anchor turns
+        self.points = np.zeros(classes + 2)  # of the map, that are of the class
+        self.known = np.zeros((classes + 2, 6, 6))  # information of its points, each seen once
         self._unseen = False  # the newest class has not been matched yet
         self._patch_ratio = 0.0  # patch noise over the filter's r
         self._part = np.zeros(classes + 2)  # of each class, that the last update matched
@@ -160,7 +131,7 @@ class CarriedCovariance:
     @property
     def used(self) -> int:
         """Rows of the joint covariance that are in use."""
-        return self.first_anchor + 6 * self.classes.count
+        return self.first_anchor + 6 * self.count
 
     def remember(self, most: int) -> None:
         """Keep the pose of this scan: `past` has its covariance with what comes later.
@@ -170,26 +141,25 @@ class CarriedCovariance:
         past = np.concatenate([self.past, self.X[:, :6]], axis=1)
         self.past = past[:, max(0, past.shape[1] - 6 * most) :]
 
-    def predict(self, transition: Floats, added: Floats, motion: Motion) -> None:
-        """Carry the error state on: F e + w, Cov(w) = `added`; then the displacement of the scan.
+    def follow(self, scan: ScanSums) -> Floats:
+        """Predict, update, and add to the map. The covariance of the error state, (d, d)."""
+        self._predict(scan)
+        if scan.matched:
+            self._update(scan)
+        if scan.kept:
+            self._add_birth(scan)
+        return self.covariance.copy()
 
-        `motion` is that of the prediction.
-        """
-        self.scan += 1
-        step_m = 0.0
-        if self._position is not None:
-            step_m = float(np.linalg.norm(motion.position - self._position))
-        self._position = motion.position
-        self.walked_m += step_m
-
+    def _predict(self, scan: ScanSums) -> None:
+        """F e + w, Cov(w) = Q; then the displacement of the scan."""
         state = slice(0, self.size)
-        self._replace(state, transition, state, added)
+        self._replace(state, scan.transition, state, scan.added)
         if self.priors.range_m or self.priors.range_rad:
             # biases of ranges displace otherwise after a way in which a part of the view is new
-            kept = np.exp(-step_m / self.priors.view_m)
+            kept = np.exp(-scan.step_m / self.priors.view_m)
             added = (1 - kept**2) * self.priors.ranges()
             self._replace(self.ranges, kept * np.eye(6), self.ranges, added)
-        self._displace(motion)
+        self._displace(scan)
 
     def _replace(self, rows: slice, J: Floats, columns: slice, added: Floats | float = 0.0) -> None:
         """The block at `rows` becomes J times the block at `columns`, plus noise that is new."""
@@ -201,61 +171,51 @@ class CarriedCovariance:
         self.X[rows, rows] = own
         self.past[rows] = J @ self.past[columns]
 
-    def _displace(self, motion: Motion) -> None:
+    def _displace(self, scan: ScanSums) -> None:
         """s = D e + diag(R, R) (ranges + extrinsic) + (v, R w) clock."""
         turn = np.zeros((6, 6))
-        turn[:3, :3] = turn[3:, 3:] = motion.rotation
+        turn[:3, :3] = turn[3:, 3:] = scan.predicted_rotation
         J = np.zeros((6, self.first_anchor))
-        J[:, : self.size] = motion.sweep
+        J[:, : self.size] = scan.sweep
         J[:, self.ranges] = turn
         J[:, self.calibration.start : self.calibration.start + 6] = turn
-        J[:3, self.calibration.stop - 1] = motion.velocity
-        J[3:, self.calibration.stop - 1] = motion.rotation @ motion.rate
+        J[:3, self.calibration.stop - 1] = scan.velocity
+        J[3:, self.calibration.stop - 1] = scan.predicted_rotation @ scan.rate
         self._replace(self.shared, J, slice(0, self.first_anchor))
 
-    def update(self, matches: Matches, position: Floats, rotation: Floats) -> None:
-        """Follow an update of the filter: its gain, and the classes that its rows rest on.
-
-        The pose is that of the posterior.
-        """
-        k, n, d, rows = self.classes.count, self.used, self.size, matches
-        self.noise.observe(rows.residual, rows.place, rows.H[:, :3], rows.birth)
-        ratio = float(rows.weight @ rows.weight / rows.weight.sum())  # 1 / r
-        self._patch_ratio = ratio * self.noise.patch_m2
-        turn, shares = self._shares(matches, rotation)
-        A, gain = shares.sum(axis=0), matches.gain @ turn.T
-        self.classes.used[:k][np.einsum("kii->k", shares) > 0] = self.scan
-        arm = position - self.classes.place[:k]
+    def _update(self, scan: ScanSums) -> None:
+        """Follow the filter's gain, and the classes that its rows rest on."""
+        k, n, d = self.count, self.used, self.size
+        self.noise.observe(scan.square_m2, scan.pair)
+        self._patch_ratio = scan.precision * self.noise.patch_m2
+        turn = np.eye(6)
+        turn[3:, 3:] = scan.rotation
+        shares, gain = turn @ scan.information @ turn.T, scan.gain @ turn.T
+        A = shares.sum(axis=0)
+        arm = scan.position - self.place[:k]
         lever = levers(arm)
         if self._unseen:
             self._learn_newborn(shares[-1], A, lever[-1])
 
         T = np.zeros((d, n))
-        T[:, :d] = matches.contraction
+        T[:, :d] = np.eye(d)
+        T[:, :6] -= gain @ A @ turn
         T[:, self.shared] = -gain @ A
         T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
-        self._repeat(shares, levers(-arm), position)
-        noise = ratio * self.noise.scan_m2 * A
+        self._repeat(shares, levers(-arm), scan.position)
+        noise = scan.precision * self.noise.scan_m2 * A
         self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
-
-    def _shares(self, matches: Matches, rotation: Floats) -> tuple[Floats, Floats]:
-        """C, and the information of matches with each class, in world axes. (6, 6), (k, 6, 6)."""
-        turn = np.eye(6)
-        turn[3:, 3:] = rotation
-        first = self.classes.first[: self.classes.count]
-        shares = class_information(matches.H, matches.weight, matches.birth, first)
-        return turn, turn @ shares @ turn.T
 
     def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
         """The newest class is seen for the first time: its own noise is that of its matches."""
-        at = self.classes.count - 1
+        at = self.count - 1
         least = information + LEAST_SHARE * A
         inverse = np.linalg.inv(lever.T @ least @ lever)
         rows = slice(self.used - 6, self.used)
         seen = lever.T @ information @ lever
         self.X[rows, rows] += self._patch_ratio * symmetrise(inverse @ seen @ inverse)
-        self.classes.information[at] = lever.T @ least @ lever
+        self.known[at] = lever.T @ least @ lever
         self._unseen = False
 
     def _repeat(self, shares: Floats, back: Floats, position: Floats) -> None:
@@ -266,7 +226,7 @@ class CarriedCovariance:
         most of these points again: f goes on as far as the matched information does.
         """
         k, rows = len(shares), self.repeated
-        own = back.swapaxes(1, 2) @ self.classes.information[:k] @ back
+        own = back.swapaxes(1, 2) @ self.known[:k] @ back
         whole = np.einsum("kii->k", own)
         known = whole > 0
         left = np.zeros((k, 6, 6))
@@ -293,51 +253,30 @@ class CarriedCovariance:
         shared = float(whole @ (np.minimum(before, now) * (1 - np.maximum(before, now))))
         return shared / total if total > 0 else 0.0
 
-    def add_birth(self, kept: int, position: Floats, rotation: Floats) -> None:
-        """Points of this scan entered the map: a new class, with the error x_new = C e + s.
-
-        At the posterior pose; `kept` points are new. Call it for each insertion into the map, also
-        when none was kept: births are counted here as the map counts them.
-        """
-        birth, self.births = self.births, self.births + 1
-        if kept == 0:
-            return
+    def _add_birth(self, scan: ScanSums) -> None:
+        """Points of this scan entered the map: a new class, with the error x_new = C e + s."""
         if self._unseen:
-            self.classes.information[self.classes.count - 1] = 0.0
-        if self.classes.count == self.most + 1:
-            self._join(self._pair_to_join())
-        at, n = self.classes.count, self.used
+            self.known[self.count - 1] = 0.0
+        if scan.joined >= 0:
+            self._join(scan.joined)
+        at, n = self.count, self.used
         turn = np.eye(6)
-        turn[3:, 3:] = rotation
+        turn[3:, 3:] = scan.rotation
         J = np.zeros((6, self.shared.stop))
         J[:, :6], J[:, self.shared] = turn, np.eye(6)
         self._replace(slice(n, n + 6), J, slice(0, self.shared.stop))
-        classes = self.classes
-        classes.first[at], classes.place[at], classes.points[at] = birth, position, kept
-        classes.information[at], classes.used[at] = 0.0, self.scan
-        classes.begin_m[at] = classes.end_m[at] = self.walked_m
-        classes.count, self._unseen = at + 1, True
-
-    def _pair_to_join(self) -> int:
-        """The older of the two neighbours that span the shortest way; those in use come last.
-
-        The first class holds the gauge and the newest is not known yet: neither is joined.
-        """
-        c, k = self.classes, self.classes.count
-        span = c.end_m[2 : k - 1] - c.begin_m[1 : k - 2]
-        live = self.scan - c.used[:k] <= LINGER
-        span = (span + 1e-3) * np.where(live[1 : k - 2] | live[2 : k - 1], IN_USE, 1.0)
-        return 1 + int(np.argmin(span))
+        self.place[at], self.points[at], self.known[at] = scan.position, scan.kept, 0.0
+        self.count, self._unseen = at + 1, True
 
     def _join(self, at: int) -> None:
         """Class `at` and the next become one: the mean of both, weighted by information."""
-        c, n = self.classes, self.used
-        count = c.points[at] + c.points[at + 1]
-        place = (c.points[at] * c.place[at] + c.points[at + 1] * c.place[at + 1]) / count
-        M, back = levers(place - c.place[at : at + 2]), levers(c.place[at : at + 2] - place)
-        own = back.swapaxes(1, 2) @ c.information[at : at + 2] @ back
+        n, pair = self.used, slice(at, at + 2)
+        count = self.points[pair].sum()
+        place = self.points[pair] @ self.place[pair] / count
+        M, back = levers(place - self.place[pair]), levers(self.place[pair] - place)
+        own = back.swapaxes(1, 2) @ self.known[pair] @ back
         total = own.sum(axis=0)
-        weight = _share(own[0], total, c.points[at] / count)
+        weight = _share(own[0], total, self.points[at] / count)
         J = np.concatenate([weight @ M[0], (np.eye(6) - weight) @ M[1]], axis=1)
         both = slice(self.first_anchor + 6 * at, self.first_anchor + 6 * at + 12)
         rows = slice(both.start, both.start + 6)
@@ -345,13 +284,13 @@ class CarriedCovariance:
         self.X[rows.stop : n - 6, :n] = self.X[both.stop : n, :n]
         self.X[:n, rows.stop : n - 6] = self.X[:n, both.stop : n]
         self.past[rows.stop : n - 6] = self.past[both.stop : n]
-        c.place[at], c.information[at], c.points[at] = place, total, count
-        c.used[at], c.end_m[at] = max(c.used[at], c.used[at + 1]), c.end_m[at + 1]
+        self.place[at], self.known[at], self.points[at] = place, total, count
         size = np.einsum("kii->k", own)
         if size.sum() > 0:
-            self._part[at] = size @ self._part[at : at + 2] / size.sum()
-        self._part[at + 1 : -1] = self._part[at + 2 :]
-        c.remove(at + 1)
+            self._part[at] = size @ self._part[pair] / size.sum()
+        for array in (self.place, self.known, self.points, self._part):
+            array[at + 1 : -1] = array[at + 2 :]
+        self.count -= 1
 
 
 def _share(first: Floats, total: Floats, otherwise: float) -> Floats:

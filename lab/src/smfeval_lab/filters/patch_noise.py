@@ -24,6 +24,44 @@ LEAST_PATCH = 0.05  # of the mean square of residuals: no map is without noise
 FIRST_PATCH = 1 / 3  # of it, before two scans were compared: leverage of a plane through 5 points
 
 
+NO_PAIR = np.zeros(3)
+
+
+class PatchPairs:
+    """Compares the residuals of pairs of scans, patch by patch."""
+
+    def __init__(self) -> None:
+        self._scans = 0
+        self._first: tuple[Ints, Floats, int] | None = None  # patches, residuals, newest birth
+
+    def moments(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> Floats:
+        """What repeats, all noise and the mean square of residuals, m^2; zeros if not compared.
+
+        Of residuals (m,) of a scan at its posterior, where their points are, and the map's births.
+        Call it once for each scan with matches. (3,).
+        """
+        phase = self._scans % PAIR_EVERY
+        self._scans += 1
+        if phase == 0:
+            self._first = patches(place, normal), residual, int(birth.max())
+        elif phase == PAIR_APART and self._first is not None:
+            first, self._first = self._first, None
+            old = birth.max(axis=1) < first[2]
+            if old.any():
+                return _compare(first[:2], (patches(place[old], normal[old]), residual[old]))
+        return NO_PAIR
+
+
+def _compare(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Floats:
+    """The moments of two scans, of which patches and residuals are given."""
+    before, residual = first[1], second[1]
+    _, index = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
+    count = int(index.max()) + 1
+    was = np.bincount(index[: len(before)], before, count) / np.sqrt(len(before))
+    now = np.bincount(index[len(before) :], residual, count) / np.sqrt(len(residual))
+    return np.array([was @ now, 0.5 * (was @ was + now @ now), np.mean(residual**2)])
+
+
 class LearntNoise:
     """Variances of the noise of rows that is new in a scan and that repeats, m^2."""
 
@@ -32,41 +70,23 @@ class LearntNoise:
         self.patch_m2 = 0.0
         self._scans = 0
         self._pairs = 0
-        self._moments = np.zeros(3)  # what repeats, all noise, mean square of residuals
-        self._first: tuple[Ints, Floats, int] | None = None  # patches, residuals, newest birth
+        self._moments = np.zeros(3)
 
-    def observe(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> None:
-        """Residuals (m,) of a scan at its posterior, where their points are, and the map's births.
+    def observe(self, square_m2: float, pair: Floats) -> None:
+        """Learn from a scan: mean square of its residuals, and moments of a pair (`PatchPairs`).
 
         Call it once for each scan with matches, before its variances are used.
         """
-        phase = self._scans % PAIR_EVERY
         self._scans += 1
         if self._pairs == 0:
-            self.scan_m2 += (float(np.mean(residual**2)) - self.scan_m2) / self._scans
+            self.scan_m2 += (square_m2 - self.scan_m2) / self._scans
             self.patch_m2 = FIRST_PATCH * self.scan_m2
-        if phase == 0:
-            self._first = patches(place, normal), residual, int(birth.max())
-        elif phase == PAIR_APART and self._first is not None:
-            old = birth.max(axis=1) < self._first[2]
-            if old.any():
-                self._compare(self._first, patches(place[old], normal[old]), residual[old])
-            self._first = None
-
-    def _compare(self, first: tuple[Ints, Floats, int], patch: Ints, residual: Floats) -> None:
-        """Learn from the residuals of two scans."""
-        before = first[1]
-        _, index = np.unique(np.concatenate([first[0], patch]), return_inverse=True)
-        count = int(index.max()) + 1
-        was = np.bincount(index[: len(before)], before, count) / np.sqrt(len(before))
-        now = np.bincount(index[len(before) :], residual, count) / np.sqrt(len(residual))
-        moments = was @ now, 0.5 * (was @ was + now @ now), np.mean(residual**2)
-
-        self._pairs += 1
-        self._moments += max(1 / self._pairs, SLOWEST) * (np.array(moments) - self._moments)
-        repeats, whole, square = self._moments.tolist()
-        self.patch_m2 = min(max(repeats, LEAST_PATCH * square), whole)
-        self.scan_m2 = max(whole - repeats, LEAST_PATCH * square)
+        if pair.any():
+            self._pairs += 1
+            self._moments += max(1 / self._pairs, SLOWEST) * (pair - self._moments)
+            repeats, whole, square = self._moments.tolist()
+            self.patch_m2 = min(max(repeats, LEAST_PATCH * square), whole)
+            self.scan_m2 = max(whole - repeats, LEAST_PATCH * square)
 
 
 def patches(place: Floats, normal: Floats) -> Ints:

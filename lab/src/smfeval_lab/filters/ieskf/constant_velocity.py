@@ -17,12 +17,12 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.so3 import hat
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import symmetrise
-from smfeval_lab.filters.carried import Motion
 from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.rotations import exp, log, right_jacobian
 from smfeval_lab.filters.ieskf.start import LEAST_SIGMA
 from smfeval_lab.filters.ieskf.state import Settings, State
+from smfeval_lab.filters.scan_sums import Motion
 from smfeval_lab.recording import Recording
 
 RATE = at.GYRO_BIAS  # the slot that holds the rate

@@ -1,15 +1,18 @@
 """What the filter hands to `carried`, so that the error of its map is carried beside it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.filters.births import levers
-from smfeval_lab.filters.carried import CarriedCovariance, Matches, Motion, Priors
+from smfeval_lab.filters.carried import CarriedCovariance, Priors
 from smfeval_lab.filters.ieskf import constant_velocity
 from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
+from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder, ScanSums
 
 
 class MapError:
@@ -26,26 +29,40 @@ class MapError:
         )
         classes = settings.map_classes
         self.carried = CarriedCovariance(start.covariance, priors=priors, classes=classes)
+        self._recorder = ScanRecorder(classes)
         self._covariance = start.covariance
         self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
         self._every, self._lags = settings.report_every, settings.cross_lags
         self._scans, self._pairs, self._blocks = 0, list[Ints](), list[Floats]()
 
-    def follow(
-        self, update: Update, transition: Floats, way: ImuTrajectory, scan_s: float
-    ) -> Floats:
-        """The covariance (17, 17) to publish with the filter's state after the update."""
-        P = self._covariance
-        added = update.prior.covariance - transition @ P @ transition.T
-        self.carried.predict(transition, added, self._motion(update.prior, way, scan_s))
-        matches, state = matches_of(update), update.posterior
-        if matches is not None:
-            self.carried.update(matches, state.position, state.rotation)
-        self._covariance = state.covariance
+    def record(
+        self,
+        update: Update,
+        transition: Floats,
+        way: ImuTrajectory,
+        scan_s: float,
+        kept: int | None,
+    ) -> ScanSums:
+        """The sums of a scan of which `kept` points are new in the map (`ScanRecorder.record`)."""
+        F, P = transition, self._covariance
+        self._covariance = update.posterior.covariance
+        motion = self._motion(update.prior, way, scan_s)
+        # the predicted error, in the tangent space of the last linearisation: I - K H = I - G A
+        J = update.jacobian
+        back = np.linalg.inv(J)
+        added = back @ (update.prior.covariance - F @ P @ F.T) @ back.T
+        prediction = Prediction(back @ F, added, replace(motion, sweep=motion.sweep @ J))
+        state = update.posterior
+        matches = matches_of(update)
+        return self._recorder.record(prediction, matches, state.position, state.rotation, kept)
+
+    def follow(self, scan: ScanSums) -> Floats:
+        """The covariance (17, 17) to publish with the filter's state after the scan."""
+        covariance = self.carried.follow(scan)
         if self._lags and self._scans % self._every == 0:
             self._remember(self._scans // self._every)
         self._scans += 1
-        return self.carried.covariance.copy()
+        return covariance
 
     def _remember(self, number: int) -> None:
         """Cross-covariances of this scan with those remembered; then it is one of them."""
@@ -74,7 +91,6 @@ def matches_of(update: Update) -> Matches | None:
         residual=update.posterior_residual,
         birth=look.birth,
         gain=update.posterior.covariance[:, at.POSE] @ look.information.kept,
-        contraction=update.contraction,
         place=look.place,
     )
 

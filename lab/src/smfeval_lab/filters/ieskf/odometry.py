@@ -72,15 +72,14 @@ def run(
         update, point, way, transition = predictor.update(state, scan, variance)
         state, variance = update.posterior, learned(update)
         records.append(record_update(update, transition))
-        if map_error is not None:
-            scan_s = (scan.end - scan.start) / NANOSECONDS
-            believed = map_error.follow(update, transition, way, scan_s)
-            records[-1] = replace(records[-1], belief=replace(state, covariance=believed))
-
+        kept = None
         if settings.map == "incremental" or scan.end <= frozen_from:
             kept = field.add(to_world(point, state), state.position)
-            if map_error is not None:
-                map_error.carried.add_birth(kept, state.position, state.rotation)
+        if map_error is not None:
+            scan_s = (scan.end - scan.start) / NANOSECONDS
+            sums = map_error.record(update, transition, way, scan_s, kept)
+            believed = replace(state, covariance=map_error.follow(sums))
+            records[-1] = replace(records[-1], belief=believed)
         report(done + 1, len(scans))
 
     # The world is where the body starts, level but for the accelerometer's bias. The covariance

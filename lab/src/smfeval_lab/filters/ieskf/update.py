@@ -170,6 +170,7 @@ class Update:
     variance: float  # of a residual, as used
     iterations: int
     contraction: Floats = field(default_factory=lambda: np.eye(SIZE))  # I - K H: of the error
+    jacobian: Floats = field(default_factory=lambda: np.eye(SIZE))  # J of the last linearisation
 
     @property
     def matched(self) -> int:
@@ -224,6 +225,7 @@ def update_state(
         variance,
         len(looks),
         posterior.covariance @ prior_jacobian(delta).T @ known,
+        prior_jacobian(delta),
     )
 
 

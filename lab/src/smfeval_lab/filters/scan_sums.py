@@ -1,0 +1,157 @@
+"""What a scan contributes to the covariance that `carried` follows: sums over its rows.
+
+The covariance of the map's error changes neither the mean nor the gain of a filter. All that it
+needs of a scan is a record of a few hundred numbers (`ScanSums`), made here from the filter's rows
+and from nowhere else: `CarriedCovariance` reads the records as they come, or later from a log.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smfeval.maths.arrays import Floats, Ints
+from smfeval_lab.filters.births import BirthClasses, class_information
+from smfeval_lab.filters.patch_noise import NO_PAIR, PatchPairs
+
+CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How the body moves at the end of a scan, and what its prediction does to the scan."""
+
+    position: Floats  # (3,) world
+    rotation: Floats  # (3, 3) world from body
+    velocity: Floats  # (3,) world
+    rate: Floats  # (3,) body
+    sweep: Floats  # (6, d) displacement of the scan (world axes) by the error state before it
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a prediction does to the error state, in the tangent space of the last linearisation."""
+
+    transition: Floats  # (d, d) F
+    added: Floats  # (d, d) Q
+    motion: Motion  # as predicted
+
+
+@dataclass(frozen=True)
+class Matches:
+    """What an update rested on: its rows at the last linearisation."""
+
+    H: Floats  # (m, 6) residuals by position (world axes) and rotation (body axes)
+    weight: Floats  # (m,) information of each row: 1 / r, times the weight of a kernel
+    residual: Floats  # (m,) at the posterior
+    birth: Ints  # (m, k) number of the scan that each map point of a row was born in
+    gain: Floats  # (d, 6) G of K = G H^T W
+    place: Floats  # (m, 3) of the points, world
+
+
+@dataclass(frozen=True)
+class ScanSums:
+    """One scan. The fields of the update are zero without matches."""
+
+    # prediction, see `Prediction` and `Motion`
+    transition: Floats  # (d, d)
+    added: Floats  # (d, d)
+    step_m: float  # way since the scan before
+    predicted_rotation: Floats  # (3, 3)
+    velocity: Floats  # (3,)
+    rate: Floats  # (3,)
+    sweep: Floats  # (6, d)
+    # update
+    position: Floats  # (3,) posterior
+    rotation: Floats  # (3, 3) posterior
+    matched: int  # rows
+    precision: float  # 1 / r: sum of w^2 over sum of w
+    gain: Floats  # (d, 6) G; I - K H is I - G sum_a A_a
+    information: Floats  # (k, 6, 6) A_a by class of births, rotation in body axes
+    square_m2: float  # mean square of the residuals
+    pair: Floats  # (3,) `PatchPairs.moments`
+    # map
+    kept: int  # points that entered it; 0: no new class
+    joined: int  # class that was joined with the next one before the birth; -1: none
+
+
+class ScanRecorder:
+    """Makes the records, scan by scan; it keeps which births are one class.
+
+    Parameters
+    ----------
+    classes
+        Classes of births that are kept, beside the newest.
+    """
+
+    def __init__(self, classes: int = CLASSES):
+        self.classes = BirthClasses(classes)
+        self._pairs = PatchPairs()
+        self._scan = -1
+        self._births = 0
+        self._walked_m = 0.0
+        self._position: Floats | None = None
+
+    def record(
+        self,
+        prediction: Prediction,
+        matches: Matches | None,
+        position: Floats,
+        rotation: Floats,
+        kept: int | None,
+    ) -> ScanSums:
+        """The record of a scan that was predicted, matched (None: not) and added to the map.
+
+        The pose is the posterior's. `kept` points of the scan are new in the map; None: it was not
+        added. Births are counted as the map counts them, with scans of which no point was new.
+        """
+        self._scan += 1
+        motion = prediction.motion
+        before, self._position = self._position, motion.position
+        step_m = 0.0 if before is None else float(np.linalg.norm(motion.position - before))
+        self._walked_m += step_m
+        sums = self._sums(matches, len(prediction.transition))
+        joined = -1
+        if kept:
+            joined = self.classes.add(self._births, self._scan, self._walked_m)
+        self._births += kept is not None
+        return ScanSums(
+            transition=prediction.transition,
+            added=prediction.added,
+            step_m=step_m,
+            predicted_rotation=motion.rotation,
+            velocity=motion.velocity,
+            rate=motion.rate,
+            sweep=motion.sweep,
+            position=position,
+            rotation=rotation,
+            kept=kept or 0,
+            joined=joined,
+            **sums,
+        )
+
+    def _sums(self, matches: Matches | None, size: int) -> dict[str, Any]:
+        """The fields of the update."""
+        first = self.classes.first
+        if matches is None:
+            return {
+                "matched": 0,
+                "precision": 0.0,
+                "gain": np.zeros((size, 6)),
+                "information": np.zeros((len(first), 6, 6)),
+                "square_m2": 0.0,
+                "pair": NO_PAIR,
+            }
+        H, weight, residual = matches.H, matches.weight, matches.residual
+        information = class_information(H, weight, matches.birth, first)
+        for each, seen in zip(self.classes.classes, np.einsum("kii->k", information), strict=True):
+            if seen > 0:
+                each.used = self._scan
+        return {
+            "matched": len(residual),
+            "precision": float(weight @ weight / weight.sum()),
+            "gain": matches.gain,
+            "information": information,
+            "square_m2": float(np.mean(residual**2)),
+            "pair": self._pairs.moments(residual, matches.place, H[:, :3], matches.birth),
+        }
