@@ -68,7 +68,7 @@ ODDITIES = {
     ),
     "faster-lio": ("process=sample", "fewest_neighbours=5"),
     "point-lio": ("many_rows=multiply", "many_rows=divide"),
-    "i2ekf-lo": ("undistortions=3", "undistortions=1", "adaptive_process=true"),
+    "i2ekf-lo": ("undistortions=3", "undistortions=1"),
 }
 HARD = ("park", "campus", "street", "campus_loop")
 

@@ -76,7 +76,7 @@ def test_every_run_is_asked_for_once():
     assert [job.settings for job in jobs_of(SMALL, HARD) if job.filter == OWN_FILTER] == [
         (),
         ("noise=residuals",),
-        ("kernel=huber",),
+        ("map_error=carried",),
     ]
 
 

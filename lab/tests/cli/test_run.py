@@ -90,7 +90,7 @@ def test_filters_and_their_settings_are_listed(capsys):
     assert "point_variance" in run(capsys, "lab", "run", "--list").out
     listed = checked(run(capsys, "lab", "run", "--list", "--json").out, "filters.json")
     settings = {each["name"]: each["settings"] for each in listed["filters"]}
-    assert settings["ieskf"]["kernel"] == "none"
+    assert settings["ieskf"]["noise"] == "fixed"
 
 
 def test_mistakes_are_one_sentence_and_leave_no_file(recorded, tmp_path, capsys):

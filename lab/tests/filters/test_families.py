@@ -16,7 +16,6 @@ from smfeval_lab.filters import FILTERS, filter_named, ieskf, run_filter
 from smfeval_lab.filters.ieskf import Settings
 from smfeval_lab.filters.ieskf.cloud import first_points
 from smfeval_lab.filters.ieskf.constant_velocity import (
-    adapted_variances,
     predict_constant,
     state_at_rest,
 )
@@ -185,14 +184,6 @@ def test_constant_velocity_holds_in_the_axes_of_the_body(recording):
     np.testing.assert_allclose(arrived.rotation, exp(np.array([0, 0, np.pi / 2])), atol=1e-12)
     np.testing.assert_allclose(arrived.position, [0.0, 1.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(way.rate[0], state.gyro_bias, atol=1e-12)
-
-
-def test_the_adaptive_noise_grows_with_the_step_of_the_velocity(recording):
-    rest = state_at_rest(recording)
-    fast = replace(rest, velocity=np.array([10.0, 0.0, 0.0]))
-    velocity, rate = adapted_variances(rest, fast, Settings(motion="constant_velocity"))
-    assert velocity == pytest.approx(1.01, rel=1e-3)
-    assert rate == pytest.approx(0.01 + 1 / (1 + np.exp(5)))
 
 
 def test_a_filter_without_imu_needs_none(recording, runs):

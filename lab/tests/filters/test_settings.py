@@ -14,9 +14,9 @@ FLOATS = [each.name for each in fields(Settings) if each.type is float]
 
 def test_words_become_settings():
     found = parse_settings(
-        Settings, ["point_variance=1e-4", "iterations=7", "kernel=huber", "undistort=no"]
+        Settings, ["point_variance=1e-4", "iterations=7", "noise=residuals", "undistort=no"]
     )
-    assert found == Settings(point_variance=1e-4, iterations=7, kernel="huber", undistort=False)
+    assert found == Settings(point_variance=1e-4, iterations=7, noise="residuals", undistort=False)
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def test_words_become_settings():
         ("variance=1", "'variance' is unknown; the settings are: point_variance"),
         ("iterations=2.5", "a whole number is needed"),
         ("point_variance=small", "a number is needed"),
-        ("kernel=tukey", "it is one of none, huber, cauchy"),
+        ("noise=loud", "it is one of fixed, residuals"),
         ("undistort=perhaps", "write true or false"),
         ("point_variance=-1", "must be from 1e-10 to 10000, not -1.0"),
         ("point_variance=nan", "must be from 1e-10 to 10000, not nan"),
-        ("shared_m=-1", "must be from 0 to 1000"),
+        ("nearest_m=-1", "must be from 0 to 1000"),
         ("iterations=0", "must be from 1 to 1000"),
         ("voxel_m=1e-9", "must be 0 or from 0.001 to 100"),
         *((f"{name}=inf", f"setting {name} must be .*, not inf") for name in FLOATS),

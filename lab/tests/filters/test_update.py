@@ -91,20 +91,3 @@ def test_without_points_or_without_planes_the_prior_stays(rng):
     ):
         assert update.posterior is prior
         assert update.matched == 0
-
-
-def test_a_robust_kernel_bears_outliers(rng):
-    prior, point = prior_and_points(rng, off=0.02)
-    truth = update_state(prior, point, room.Walls(), VARIANCE, KNOWN).posterior
-    wrong = point.copy()
-    wrong[::6] *= 0.97  # a sixth of the points is too near
-    off = {
-        kernel: np.linalg.norm(
-            update_state(
-                prior, wrong, room.Walls(), VARIANCE, replace(KNOWN, kernel=kernel)
-            ).posterior.position
-            - truth.position
-        )
-        for kernel in ("none", "cauchy")
-    }
-    assert off["cauchy"] < 0.5 * off["none"]

@@ -36,7 +36,7 @@ SMALL = CaseStudyPlan(
         Knob("voxel_m", ("0.5", "1", "2"), "0.5"),
         Knob("iterations", ("1", "4"), "4"),
     ),
-    variants=(Variant("listens", ("noise=residuals",)), Variant("deaf", ("kernel=huber",))),
+    variants=(Variant("listens", ("noise=residuals",)), Variant("deaf", ("map_error=carried",))),
     noises=("0.0001", "0.001", "0.01"),
     sensitivity=False,  # a test asks for it alone
 )

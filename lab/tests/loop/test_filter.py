@@ -83,15 +83,6 @@ def test_the_posterior_is_the_prior_and_the_credit_within_a_tenth_of_a_nat():
     assert abs(np.median((predicted - seen)[20:])) < 0.1
 
 
-def test_in_a_smooth_tunnel_the_test_of_observability_admits_what_is_not_seen():
-    blind, tested = (
-        judged("tunnel", settings)[1]["k"].value
-        for settings in (Settings(), Settings(observability=0.05))
-    )
-    assert blind > 1000
-    assert tested < 0.02 * blind
-
-
 def test_learning_the_noise_from_residuals_makes_the_belief_less_tight():
     plain, learned = (
         judged("college_short", settings)[1]["k"].value

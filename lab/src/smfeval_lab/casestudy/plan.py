@@ -26,7 +26,7 @@ class FamilyNoise:
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings that make the lab's own filter learn its noise, or allow for a shared error."""
+    """Settings that make the lab's own filter learn its noise, or carry the error of its map."""
 
     name: str
     settings: tuple[str, ...]  # its settings, as `name=value`
@@ -39,14 +39,9 @@ KNOBS = (
     Knob("iterations", ("1", "4", "10"), "4"),
 )
 
-# A displacement as large as typical faults make it: 3 mm and 0.15 degrees of extrinsic, 2 ms of
-# clock at walking pace, 7 mm of range.
 VARIANTS = (
     Variant("noise from residuals", ("noise=residuals",)),
-    Variant("noise from innovations", ("noise=innovations",)),
-    Variant("robust kernel", ("kernel=huber",)),
-    Variant("observability test", ("observability=0.05",)),
-    Variant("shared displacement", ("shared_m=0.005", "shared_rad=0.0025")),
+    Variant("map error carried", ("map_error=carried",)),
 )
 
 # Sharper by two decades and wider by two: a filter that follows its points errs with R.

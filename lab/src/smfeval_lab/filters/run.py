@@ -30,7 +30,7 @@ class Telemetry:
     stamp: Ints  # (n,) ns, end of the scan
     matched: Ints  # (n,) points with a plane
     normals: Floats  # (n, 3, 3) sum of n n^T over the matched points
-    sigma_m: Floats  # (n,) of one point-to-plane residual, as used, weights of a kernel included
+    sigma_m: Floats  # (n,) of one point-to-plane residual, as used
     residual_rms_m: Floats  # (n,) of the residuals at the posterior
     innovation_mean_m: Floats  # (n,) mean residual at the prior
     innovation_rms_m: Floats  # (n,) of the residuals at the prior

@@ -21,14 +21,12 @@ from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.rotations import exp, log, right_jacobian
 from smfeval_lab.filters.ieskf.start import LEAST_SIGMA
-from smfeval_lab.filters.ieskf.state import Settings, State
+from smfeval_lab.filters.ieskf.state import State
 from smfeval_lab.filters.scan_sums import Motion
 from smfeval_lab.recording import Recording
 
 RATE = at.GYRO_BIAS  # the slot that holds the rate
 FIRST_RATE_VARIANCE = 1e-5  # (rad/s)^2, as I2EKF-LO ships it; all before it starts at 1
-ADAPTIVE_LEAST = 0.01  # variance that a motion as predicted asks for
-ADAPTIVE_MOST, ADAPTIVE_SLOPE, ADAPTIVE_SHIFT = 1.0, 1.5, 5.0  # K, a, b as I2EKF-LO ships them
 
 
 def state_at_rest(recording: Recording) -> State:
@@ -80,17 +78,6 @@ def way_between(before: State, after: State) -> ImuTrajectory:
         rate=log(before.rotation.T @ after.rotation)[None] / h,
         acceleration=np.zeros((1, 3)),
     )
-
-
-def adapted_variances(predicted: State, moved: State, settings: Settings) -> tuple[float, float]:
-    """q = K / (1 + exp(b - a D)) + least, with D how far one step moves velocity and rate."""
-    D = [
-        np.linalg.norm(moved.velocity - predicted.velocity),
-        np.linalg.norm(moved.gyro_bias - predicted.gyro_bias),
-    ]
-    q = ADAPTIVE_MOST / (1 + np.exp(ADAPTIVE_SHIFT - ADAPTIVE_SLOPE * np.array(D)))
-    velocity, rate = settings.process_scale * (q + ADAPTIVE_LEAST)
-    return float(velocity), float(rate)
 
 
 def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:

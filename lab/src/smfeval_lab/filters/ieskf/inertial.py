@@ -172,7 +172,5 @@ def chosen_densities(imu: Imu, noise: ImuNoise, settings: Settings) -> Floats:
         return densities(noise, settings.process_scale)
     names = ("gyro", "acceleration", "gyro_bias", "acceleration_bias")
     variance = np.array([getattr(settings, f"{name}_variance") for name in names])
-    step_s = 1.0
-    if settings.process == "sample":
-        step_s = float(np.median(np.diff(imu.stamp))) / NANOSECONDS
+    step_s = float(np.median(np.diff(imu.stamp))) / NANOSECONDS
     return np.sqrt(settings.process_scale * variance * step_s)

@@ -83,14 +83,14 @@ class MapError:
 def matches_of(update: Update) -> Matches | None:
     """The rows that an update rested on; None without any."""
     look = update.last
-    if look is None or look.birth is None or look.information.row_weight is None:
+    if look is None or look.birth is None:
         return None
     return Matches(
         H=look.H,
-        weight=look.information.row_weight,
+        weight=np.full(len(look.H), 1 / update.variance),
         residual=update.posterior_residual,
         birth=look.birth,
-        gain=update.posterior.covariance[:, at.POSE] @ look.information.kept,
+        gain=update.posterior.covariance[:, at.POSE],
         place=look.place,
     )
 

@@ -61,7 +61,6 @@ def run(
         density = inertial.chosen_densities(recording.imu, recording.imu_noise, settings)
         predictor = ByImu(recording, settings, field, density)
     learned = NOISE_ESTIMATORS[settings.noise]
-    frozen_from = state.stamp + round(settings.frozen_after_s * NANOSECONDS)
     map_error = None if settings.map_error == "ignored" else MapError(state, settings)
 
     waited = compile_loops()
@@ -73,7 +72,7 @@ def run(
         state, variance = update.posterior, learned(update)
         records.append(record_update(update, transition))
         kept = None
-        if settings.map == "incremental" or scan.end <= frozen_from:
+        if settings.map == "incremental":
             kept = field.add(to_world(point, state), state.position)
         if map_error is not None:
             scan_s = (scan.end - scan.start) / NANOSECONDS
@@ -142,10 +141,6 @@ class WithoutImu:
         noise = settings.process_scale * variances[0], settings.process_scale * variances[1]
         prior, way, transition = constant_velocity.predict_constant(state, scan.end, noise)
         point = self._undistort(scan, way, state.stamp)
-        if settings.adaptive_process:
-            step = update_state(prior, point, field, variance, replace(settings, iterations=1))
-            noise = constant_velocity.adapted_variances(prior, step.posterior, settings)
-            prior, way, transition = constant_velocity.predict_constant(state, scan.end, noise)
         update = update_state(prior, point, field, variance, settings)
         for _ in range(settings.undistortions - 1):
             here = update.posterior
@@ -208,9 +203,7 @@ def record_update(update: Update, transition: Floats) -> ScanRecord:
             "stamp": update.posterior.stamp,
             "matched": update.matched,
             "normals": np.zeros((3, 3)) if look is None else look.normals,
-            # A kernel that gives points the mean weight w makes a residual's sigma 1 / sqrt(w)
-            # wider: tr J = N / sigma^2 is then the information that the points really had.
-            "sigma_m": float(np.sqrt(update.variance / (1.0 if look is None else look.weight))),
+            "sigma_m": float(np.sqrt(update.variance)),
             "residual_rms_m": _rms(update.posterior_residual),
             "innovation_mean_m": float(innovation.mean()) if len(innovation) else 0.0,
             "innovation_rms_m": _rms(innovation),

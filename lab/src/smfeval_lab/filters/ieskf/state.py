@@ -69,11 +69,10 @@ class State:
         return delta
 
 
-MapKind = Literal["incremental", "frozen", "known"]
-Noise = Literal["fixed", "residuals", "innovations"]
-Kernel = Literal["none", "huber", "cauchy"]
+MapKind = Literal["incremental", "known"]
+Noise = Literal["fixed", "residuals"]
 MapErrorKind = Literal["ignored", "carried"]
-ProcessNoise = Literal["told", "sample", "density"]
+ProcessNoise = Literal["told", "sample"]
 AttitudeTransition = Literal["exact", "identity"]
 StartCovariance = Literal["standing", "shipped"]
 Rematch = Literal["always", "converged"]
@@ -96,7 +95,6 @@ class Settings:
     map_voxel_m: float = ranged(0.0, 1e-3, 100.0, or_zero=True)  # and of the map; 0: as the scan
     iterations: int = ranged(4, 1, 1000)
     map: MapKind = "incremental"
-    frozen_after_s: float = ranged(3.0, 0.0, 1e6)  # a frozen map learns only so long
     undistort: bool = True
     nearest_m: float = ranged(0.5, 0.0, 1e3)  # nearer points are the LiDAR's own carrier
     standing_s: float = ranged(1.0, 1e-3, 1e4)  # the start is learned from so long a stand
@@ -104,10 +102,6 @@ class Settings:
     start_rad: float = ranged(1e-3, 1e-6, 3.2)  # and of the first rotation
     start_acceleration_bias: float = ranged(0.05, 0.0, 10.0)  # m/s^2, sigma
     noise: Noise = "fixed"
-    kernel: Kernel = "none"
-    observability: float = ranged(0.0, 0.0, 1.0)  # share of points below which a direction is left
-    shared_m: float = ranged(0.0, 0.0, 1e3)  # sigma of a displacement of all points of a scan
-    shared_rad: float = ranged(0.0, 0.0, 3.2)
     cross_lags: int = ranged(0, 0, 1000)  # reported scans back that have cross-covariances
     report_every: int = ranged(1, 1, 1000)  # scan of which a belief is reported
     refuse_other_side: bool = True  # planes whose map points were seen from their other side
@@ -122,7 +116,7 @@ class Settings:
     prior_range_m: float = ranged(0.0, 0.0, 1.0)  # by which biases of ranges displace a scan
     prior_view_m: float = ranged(10.0, 0.1, 1e3)  # way after which they displace it otherwise
     every: int = ranged(1, 1, 1000)  # n-th point of a scan that is used
-    process: ProcessNoise = "told"  # Q: of the recording; or as below, of a sample or density
+    process: ProcessNoise = "told"  # Q: of the recording; or as below, of a sample
     gyro_variance: float = ranged(0.1, 1e-12, 1e6)  # (rad/s)^2
     acceleration_variance: float = ranged(0.1, 1e-12, 1e6)  # (m/s^2)^2
     gyro_bias_variance: float = ranged(1e-4, 1e-12, 1e6)
@@ -138,14 +132,12 @@ class Settings:
     thinning: Thinning = "mean"  # of the points of a voxel of the scan
     motion: MotionKind = "imu"  # what predicts; without an IMU the body goes on as it went
     undistortions: int = ranged(1, 1, 100)  # of a scan, by the update before; without an IMU
-    adaptive_process: bool = False  # q by how far the first step goes; without an IMU
 
     def __post_init__(self) -> None:
         refuse_outside(self)
         if self.map != "known" and not self.voxel_m + self.map_voxel_m > 0:
             raise OptionError("with voxel_m=0 the map needs a voxel of its own: map_voxel_m=0.5")
-        if self.motion == "imu" and (self.undistortions > 1 or self.adaptive_process):
+        if self.motion == "imu" and self.undistortions > 1:
             raise OptionError(
-                "undistortions and adaptive_process are for motion=constant_velocity; an IMU tells "
-                "the motion within a scan"
+                "undistortions are for motion=constant_velocity; an IMU tells the motion in a scan"
             )

@@ -17,10 +17,7 @@ from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.ieskf.maps import Map
 from smfeval_lab.filters.ieskf.planes import Planes, refuse_other_side
 from smfeval_lab.filters.ieskf.rotations import cross_product, right_jacobian
-from smfeval_lab.filters.ieskf.state import POSE, ROTATION, SIZE, Kernel, Noise, Settings, State
-
-HUBER = 1.345  # sigma: 95 % efficient when errors are Gaussian (Huber 1981)
-CAUCHY = 2.385  # sigma: likewise
+from smfeval_lab.filters.ieskf.state import POSE, ROTATION, SIZE, Noise, Settings, State
 
 
 @dataclass(frozen=True)
@@ -29,69 +26,15 @@ class Information:
 
     matrix: Floats  # A (6, 6)
     vector: Floats  # b (6,)
-    normals: Floats  # (3, 3) sum of n n^T, whatever the kernel makes of the points
+    normals: Floats  # (3, 3) sum of n n^T
     square: float  # r^T R^-1 r
-    weight: float = 1.0  # mean weight that the kernel gives a point
-    row_weight: Floats | None = None  # (m,) W: 1 / R, times the weight of the kernel
-    kept: Floats = field(default_factory=lambda: np.eye(6))  # b = kept H^T W r; A likewise
 
 
-def compute_information(
-    residual: Floats, H: Floats, variance: float, settings: Settings
-) -> Information:
-    """Information of residuals with a variance: weights, then the test, then the displacement."""
-    weight = KERNELS[settings.kernel](residual / np.sqrt(variance))
-    weighted = H * weight[:, None]
-    normals = H[:, :3].T @ H[:, :3]
-    A, b = weighted.T @ H / variance, weighted.T @ residual / variance
-    square, kept = float(weight @ residual**2 / variance), np.eye(6)
-
-    if settings.observability > 0:
-        A, b, kept = drop_weak_directions(A, b, settings.observability * weight.sum() / variance)
-    if settings.shared_m > 0 or settings.shared_rad > 0:
-        S = np.diag(np.repeat([settings.shared_m**2, settings.shared_rad**2], 3))  # S_d
-        undisplaced = b
-        A, b, inflated = inflate_by_displacement(A, b, S)
-        kept = inflated @ kept
-        square -= float(undisplaced @ S @ b)
-    return Information(A, b, normals, square, float(weight.mean()), weight / variance, kept)
-
-
-def inflate_by_displacement(A: Floats, b: Floats, S: Floats) -> tuple[Floats, Floats, Floats]:
-    """Information under R + H S H^T: by Woodbury, (I + A S)^-1 A = (A^-1 + S)^-1, and b alike.
-
-    Also (I + A S)^-1 itself.
-    """
-    kept = np.asarray(np.linalg.inv(np.eye(6) + A @ S), dtype=np.float64)
-    matrix = kept @ A
-    return symmetrise(matrix), kept @ b, kept
-
-
-def drop_weak_directions(A: Floats, b: Floats, least: float) -> tuple[Floats, Floats, Floats]:
-    """Information without the position's weak directions.
-
-    What is known of the position while the rotation is free is L = A_tt - A_tr A_rr^-1 A_rt. Along
-    an eigenvector u of L with a value l below `least`, the motion e = (u, -A_rr^-1 A_rt u) has
-    e^T A e = l and A e = (l u, 0): taking l u u^T away from A and (e^T b) u from b leaves no
-    information along e, and all of it elsewhere. Also the matrix that does this to A and b.
-    """
-    turn = -np.linalg.solve(A[3:, 3:], A[3:, :3])
-    value, direction = np.linalg.eigh(A[:3, :3] + A[:3, 3:] @ turn)
-    weak = direction[:, value < least]
-    gone = np.zeros((6, 6))
-    gone[:3, :3] = weak * value[value < least] @ weak.T
-    motion = np.concatenate([weak, turn @ weak])
-    kept = np.eye(6)
-    kept[:3] -= weak @ motion.T
-    return A - gone, kept @ b, kept
-
-
-# Weights of residuals in units of their sigma: the derivative of the loss, divided by z.
-KERNELS: dict[Kernel, Callable[[Floats], Floats]] = {
-    "none": np.ones_like,
-    "huber": lambda z: HUBER / np.maximum(np.abs(z), HUBER),
-    "cauchy": lambda z: 1 / (1 + (z / CAUCHY) ** 2),
-}
+def compute_information(residual: Floats, H: Floats, variance: float) -> Information:
+    """Information of residuals that err alike and independently."""
+    products = H.T @ H
+    square = float(residual @ residual / variance)
+    return Information(products / variance, H.T @ residual / variance, products[:3, :3], square)
 
 
 GATE = 1 / 9  # |r| / sqrt(range) may reach this: 1 - 0.9 |r| / sqrt(range) > 0.9 (Fast-LIO2)
@@ -204,7 +147,7 @@ def update_state(
         residual, H, place, birth = linearise(point, state, planes)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
-        information = compute_information(residual, H, variance, settings)
+        information = compute_information(residual, H, variance)
         looks.append(Linearisation(residual, H, place, information, birth))
         delta = state.minus(prior)
         step, total = solve_step(known, delta, looks[-1].information)
@@ -256,7 +199,6 @@ NEWEST_WEIGHT = 0.1  # weight of the newest scan: a second of scans at 10 Hz
 PATCH_M = 4.0  # residuals of one side of a cube of this size are relatives
 FEWEST_RESIDUALS = 20  # residuals that a spread is taken from
 LEAST_VARIANCE = 1e-8  # m^2: no range finder is better than 0.1 mm
-LARGEST_FACTOR = 10.0  # factor by which one scan may change the variance at most, before MEMORY
 
 
 def _variance_from_residuals(update: Update) -> float:
@@ -271,27 +213,6 @@ def _variance_from_residuals(update: Update) -> float:
     residual = update.last.residual
     seen = float(np.mean(residual**2)) * design_effect(residual, patches(update.last))
     return max((1 - NEWEST_WEIGHT) * update.variance + NEWEST_WEIGHT * seen, LEAST_VARIANCE)
-
-
-def _variance_from_innovations(update: Update) -> float:
-    """Raise or lower the variance until the displacement of scans is as large as it predicts.
-
-    With A and b at the prior, the displacement A^-1 b has covariance P + A^-1 if all is right, so
-    q = b^T (A + A P A)^-1 b / 6 is one on average.
-    """
-    if update.first is None or update.last is None:
-        return update.variance
-    floor = float(np.mean(update.last.residual**2))
-    nis = displacement_nis(update.first, update.prior.covariance)
-    factor = np.clip(nis, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
-    return max(update.variance * float(factor) ** NEWEST_WEIGHT, floor, LEAST_VARIANCE)
-
-
-def displacement_nis(look: Linearisation, covariance: Floats) -> float:
-    """b^T (A + A P A)^-1 b / 6 with the covariance P of the pose."""
-    A, b = look.information.matrix, look.information.vector
-    expected = A + A @ covariance[POSE, POSE] @ A
-    return float(b @ np.linalg.lstsq(expected, b, rcond=None)[0]) / 6
 
 
 def patches(look: Linearisation) -> Ints:
@@ -320,5 +241,4 @@ def design_effect(residual: Floats, group: Ints) -> float:
 NOISE_ESTIMATORS: dict[Noise, Callable[[Update], float]] = {
     "fixed": attrgetter("variance"),
     "residuals": _variance_from_residuals,
-    "innovations": _variance_from_innovations,
 }
