@@ -29,6 +29,7 @@ from smfeval.evaluation.scoring import (
     score_position,
     summarise,
 )
+from smfeval.judge.decide import Verdict
 from smfeval.maths.arrays import Ints
 from smfeval.options import Options
 from smfeval.schema import ALIGNMENTS, AlignmentKind
@@ -114,6 +115,24 @@ def evaluate(
         doubts=doubts,
         notes=(*notes, *tracks.notes, *unscored),
     )
+
+
+def judge_again(
+    found: Evaluation, reference: Track, options: Options, pairs: Pairs | None
+) -> tuple[JudgedTracks, Verdict]:
+    """The verdict on the position under other options, and what it looked at.
+
+    Without rotation, pose and doubts about the files, which change nothing of it.
+    """
+    tracks = align_tracks(found.estimate, reference, options, pairs)
+    options, left, claim = tracks.options, tracks.left, tracks.claim()
+    assert claim is not None
+    position = score_position(tracks.estimate, tracks.reference, claim, left, options)
+    risk = gap_risk_of(position, tracks.pairs, left, granted=options.reference_covariance)
+    judged = tracks.judged(claim, found.pose, risk)
+    position = judge_space(summarise(position, options, judged.relative_motion), judged, ())
+    assert position.verdict is not None
+    return judged, position.verdict
 
 
 MANY_SCANS = 300_000  # from here on a second thread saves more time than it costs

@@ -23,14 +23,17 @@ from smfeval.align.nuisance import MOST, MOST_SCANS, OF_GAUGE, BodyMotion
 from smfeval.associate import without_covariance
 from smfeval.dataclass import dataclass
 from smfeval.errors import SmfevalError
-from smfeval.evaluation import Evaluation, evaluate
+from smfeval.evaluation import Evaluation, judge_again
 from smfeval.evaluation.judging import (
     NOISE_SCANS,
+    JudgedTracks,
     Noise,
+    judge_space,
     judge_under_noise,
     least_size,
     white_noise,
 )
+from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Verdict, decide
 from smfeval.judge.sentences import value_text
 from smfeval.maths.arrays import Floats
@@ -47,6 +50,7 @@ ExplanationName = Literal[
 ]
 Outcome = Literal["explains it", "in part", "no"]
 Unit = Literal["m", "rad", "s"]
+Judged = tuple[JudgedTracks, Verdict]  # what was looked at, and what was found
 
 IN_PART = 0.5  # of "at least", that may be left where something is explained in part
 SOFTWARE_S = 0.01  # stamps that software takes on a busy host; hardware is far better
@@ -167,51 +171,58 @@ def other_explanations(evaluation: Evaluation) -> Explanations:
     """What else could explain the verdict of an evaluation."""
     if not evaluation.position.has_belief:
         return Explanations(evaluation.verdict, (), NO_BELIEF)
-    scored, exact = evaluation.verdict, bool(evaluation.options.exact)
-    opened = _evaluate_again(evaluation, exact=()) if exact else evaluation
+    scored, exact, tracks = evaluation.verdict, evaluation.options.exact, evaluation.judged
+    assert tracks is not None
+    opened = None
+    if exact:
+        opened = replace(tracks, options=replace(tracks.options, exact=(), numbers=()))
     rows: list[OtherExplanation] = []
     if scored.label == "overconfident":
         rows += _position_rows(evaluation, opened)
-    turned = None if evaluation.rotation is None else evaluation.rotation.verdict
-    if turned is not None and turned.label == "overconfident":
-        rows.append(_extrinsic_and_offset(turned, _verdict_of(opened, "rotation")))
+    rotation = evaluation.rotation
+    turned = None if rotation is None else rotation.verdict
+    if rotation is not None and turned is not None and turned.label == "overconfident":
+        rows.append(_extrinsic_and_offset(rotation, opened))
         needed = _needed_noise(turned, "rad")
         rows.append(OtherExplanation("reference noise", "", turned, needed=needed))
     notes = (FITTED_NOTE,) if rows and not exact else ()
     return Explanations(scored, tuple(rows), closing_sentence(scored, rows), notes)
 
 
-def _position_rows(evaluation: Evaluation, opened: Evaluation | str) -> Iterator[OtherExplanation]:
-    """Position alone; `opened` is the evaluation with any extrinsic and time offset."""
-    scored = evaluation.verdict
-    assert evaluation.judged is not None
-    yield _extrinsic_and_offset(scored, _verdict_of(opened))
+def _position_rows(
+    evaluation: Evaluation, opened: JudgedTracks | None
+) -> Iterator[OtherExplanation]:
+    """Position alone; `opened` are its tracks with any extrinsic and time offset."""
+    scored, exact, given = evaluation.verdict, evaluation.options.exact, evaluation.judged
+    assert given is not None
+    yield (row := _extrinsic_and_offset(evaluation.position, opened))
 
-    kinds, widest = tuple(OF_GAUGE), opened  # by degrees of freedom
-    wider = kinds[kinds.index(evaluation.judged.gauge) + 1 :]
+    kinds = tuple(OF_GAUGE)  # by degrees of freedom
+    widest: Judged | str = (opened or given, row.verdict or scored)
+    wider = kinds[kinds.index(given.gauge) + 1 :]
     for kind in wider:
-        widest = _evaluate_again(evaluation, alignment=kind)
+        widest = _judge_again(evaluation, alignment=kind)
         yield verdict_row("alignment", kind, scored, _verdict_of(widest))
-    if wider and evaluation.options.exact:
-        widest = _evaluate_again(evaluation, exact=(), alignment=wider[-1])
-    yield _timestamp_jitter(evaluation)
+    if wider and exact:
+        widest = _judge_again(evaluation, exact=(), alignment=wider[-1])
+    yield _timestamp_jitter(given, scored)
 
-    found: Evaluation | str = "it was scored so already"
+    found: Judged | str = "it was scored so already"
     if evaluation.options.association != "gp":
-        found = _evaluate_again(evaluation, association="gp", reference_covariance=True)
+        found = _judge_again(evaluation, association="gp", reference_covariance=True)
     assumed = "interpolated, with its covariance"
     yield verdict_row("continuous reference", assumed, scored, _verdict_of(found))
 
     for sigma_m, kind, condition in REFERENCES:
-        left = _under_noise(evaluation, white_noise(sigma_m))
+        left = _under_noise((given, scored), white_noise(sigma_m))
         needed = _needed_noise(scored, "m") if condition is None else None
         assumed = f"{words.length(sigma_m)} ({kind})"
         yield verdict_row(
             "reference noise", assumed, scored, left, needed=needed, condition=condition
         )
 
-    opens = [] if isinstance(widest, str) else [widest.alignment.kind]
-    opens += ["any extrinsic and time offset"] if evaluation.options.exact else []
+    opens = [] if isinstance(widest, str) else [kinds[-1]]
+    opens += ["any extrinsic and time offset"] if exact else []
     assumed = ", ".join([*opens, f"noise {words.length(TOTAL_STATION_M)}"])
     left = _under_noise(widest, white_noise(TOTAL_STATION_M))
     yield verdict_row("all at once", assumed, scored, left)
@@ -235,47 +246,48 @@ def verdict_row(
     )
 
 
-def _evaluate_again(evaluation: Evaluation, **changes: Any) -> Evaluation | str:
-    """The evaluation with other options, or the reason why there is none."""
+def _judge_again(evaluation: Evaluation, **changes: Any) -> Judged | str:
+    """The position under other options, or the reason why there is no verdict."""
     options = replace(evaluation.options, numbers=(), horizons=(), **changes)
     reference = evaluation.reference
     if not evaluation.options.reference_covariance:
         reference = without_covariance(reference)
     pairs = None if options.association == "gp" else evaluation.pairs
     try:
-        return evaluate(evaluation.estimate, reference, options=options, pairs=pairs)
+        return judge_again(evaluation, reference, options, pairs)
     except SmfevalError as error:
         return str(error)
 
 
-def _verdict_of(found: Evaluation | str, space: str = "position") -> Verdict | str:
-    """Without doubts about the files, which forbid a verdict and explain nothing."""
-    if isinstance(found, str):
-        return found
-    verdict = next(each.verdict for each in found.spaces if each.space.name == space)
-    assert verdict is not None
-    return decide(verdict.facts)
+def _verdict_of(found: Judged | str) -> Verdict | str:
+    return found if isinstance(found, str) else found[1]
 
 
-def _under_noise(found: Evaluation | str, noise: Noise, most: int = MOST_SCANS) -> Verdict | str:
+def _under_noise(found: Judged | str, noise: Noise, most: int = MOST_SCANS) -> Verdict | str:
     """The verdict of the position against a reference that is uncertain by so much more."""
     if isinstance(found, str):
         return found
-    tracks, facts = found.judged, found.verdict.facts
-    assert tracks is not None
-    poses = tracks.poses(found.options.space, most)
+    tracks, verdict = found
+    poses = tracks.poses(tracks.options.space, most)
     try:
-        return judge_under_noise(tracks, facts, poses, noise)
+        return judge_under_noise(tracks, verdict.facts, poses, noise)
     except SmfevalError as error:
         return str(error)
 
 
-def _extrinsic_and_offset(scored: Verdict, found: Verdict | str) -> OtherExplanation:
-    """Any extrinsic and time offset: what every verdict allows, unless they are known exactly."""
-    values = () if isinstance(found, str) else (value_text(found, e) for e in found.facts.freedoms)
-    fitted = ", ".join(filter(None, values))
+def _extrinsic_and_offset(scored: SpaceScores, opened: JudgedTracks | None) -> OtherExplanation:
+    """Any extrinsic and time offset: what every verdict allows unless they are known exactly.
+
+    `opened` are then the tracks where they are not.
+    """
+    verdict = scored.verdict
+    assert verdict is not None
+    found = decide(verdict.facts)  # without doubts about the files, which explain nothing
+    if opened is not None:
+        found = judge_space(scored, opened, ()).verdict or found
+    fitted = ", ".join(filter(None, (value_text(found, each) for each in found.facts.freedoms)))
     assumed = f"any ({fitted})" if fitted else "any"
-    return verdict_row("extrinsic and time offset", assumed, scored, found)
+    return verdict_row("extrinsic and time offset", assumed, verdict, found)
 
 
 def stamp_jitter(jitter_s: float) -> Noise:
@@ -288,19 +300,19 @@ def stamp_jitter(jitter_s: float) -> Noise:
     return noise
 
 
-def _timestamp_jitter(evaluation: Evaluation) -> OtherExplanation:
+def _timestamp_jitter(tracks: JudgedTracks, scored: Verdict) -> OtherExplanation:
     """Stamps by software, and the jitter that would end the verdict."""
     assumed = f"{words.duration(SOFTWARE_S)} (stamps by software)"
-    found = _under_noise(evaluation, stamp_jitter(SOFTWARE_S))
+    found = _under_noise((tracks, scored), stamp_jitter(SOFTWARE_S))
 
     def remains(jitter_s: float) -> bool:
-        left = _under_noise(evaluation, stamp_jitter(jitter_s), NOISE_SCANS)
+        left = _under_noise((tracks, scored), stamp_jitter(jitter_s), NOISE_SCANS)
         return not isinstance(left, str) and left.label == "overconfident"
 
     # beside a second of jitter nothing may be left of a tiny covariance: then it is not known
-    known = not isinstance(_under_noise(evaluation, stamp_jitter(MOST["clock"])), str)
+    known = not isinstance(_under_noise((tracks, scored), stamp_jitter(MOST["clock"])), str)
     needed = Need(least_size(remains, MOST["clock"]), "s") if known else None
-    return verdict_row("timestamp jitter", assumed, evaluation.verdict, found, needed=needed)
+    return verdict_row("timestamp jitter", assumed, scored, found, needed=needed)
 
 
 def _needed_noise(scored: Verdict, unit: Unit) -> Need | None:
