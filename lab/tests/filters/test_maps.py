@@ -145,20 +145,6 @@ def test_a_map_that_replaces_keeps_the_point_nearest_to_the_centre(rng):
     assert birth[0, 0] == np.argmin(away)
 
 
-def test_a_map_that_averages_has_means_and_births_drawn_by_their_part(rng):
-    """400 voxels, four insertions: each is the birth of about a quarter of the means."""
-    cells = np.stack(np.meshgrid(np.arange(20), np.arange(20), [0]), axis=-1).reshape(-1, 3)
-    voxels = VoxelMap(0.5, "average")
-    parts = [0.5 * (cells + rng.uniform(0.05, 0.95, size=cells.shape)) for _ in range(4)]
-    for part in parts:
-        voxels.add(part, EYE)
-    mean = np.mean(parts, axis=0)
-    found, _, birth = nearest_points(mean, voxels._table, search_steps("27"))
-    np.testing.assert_allclose(found[:, 0], mean, atol=1e-12)
-    drawn = np.bincount(birth[:, 0], minlength=4)
-    assert (np.abs(drawn - 100) < 5 * np.sqrt(75)).all()
-
-
 def test_planes_know_when_their_points_were_born(rng):
     flat = np.concatenate([rng.uniform(-4, 4, size=(3000, 2)), np.zeros((3000, 1))], axis=1)
     voxels = VoxelMap(0.5)

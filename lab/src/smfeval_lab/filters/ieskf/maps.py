@@ -66,9 +66,9 @@ LONG_COMPILE_S = 1.0  # compiling is worth a word; reading what was compiled bef
 NEIGHBOURS = 5  # points that make a plane (Fast-LIO2)
 
 
-MapRule = Literal["keep", "replace", "average", "nearer", "first"]
-RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "average": 2, "nearer": 3, "first": 4}
-KEEP, REPLACE, AVERAGE, NEARER, _ = RULES.values()
+MapRule = Literal["keep", "replace", "nearer", "first"]
+RULES: dict[MapRule, int] = {"keep": 0, "replace": 1, "nearer": 2, "first": 3}
+KEEP, REPLACE, NEARER, _ = RULES.values()
 
 Search = Literal["7", "19", "27", "125"]
 CUBE = 27  # voxels around one and itself
@@ -89,9 +89,9 @@ class VoxelMap:
     """Points in voxels, found by hash.
 
     Rules: `keep` the first few points of a voxel, if they are apart; `replace` the one point of a
-    voxel by one that is nearer to its centre (as the tree of Fast-LIO2 does); `average` all points
-    of a voxel into one; keep those that are `nearer` to the centre than all before them, and these
-    too (as Faster-LIO does); keep only the `first` (as Point-LIO does).
+    voxel by one that is nearer to its centre (as the tree of Fast-LIO2 does); keep those that are
+    `nearer` to the centre than all before them, and these too (as Faster-LIO does); keep only the
+    `first` (as Point-LIO does).
     """
 
     def __init__(
@@ -177,7 +177,6 @@ class VoxelTable(NamedTuple):
     point: Floats  # (size, PER_VOXEL, 3)
     point_count: Ints  # (size,)
     birth: Ints  # (size, PER_VOXEL) int32: the insertion that brought each point
-    averaged: Ints  # (size,) points in the mean, for maps that average
 
 
 class PointSearch(NamedTuple):
@@ -196,7 +195,6 @@ def empty_table(voxel_m: float, size: int) -> VoxelTable:
         np.empty((size, PER_VOXEL, 3)),
         np.zeros(size, dtype=np.int64),
         np.zeros((size, PER_VOXEL), dtype=np.int32),
-        np.zeros(size, dtype=np.int32),
     )
 
 
@@ -242,14 +240,11 @@ def insert_points(
             if at < table.point.shape[1] and is_apart(new[i], slot, table):
                 put_point(new[i], slot, at, table, birth)
                 table.point_count[slot] += 1
-                table.averaged[slot] = 1
                 kept += 1
         elif rule == REPLACE:
             if is_nearer_centre(new[i], table.point[slot, 0], table.voxel_m):
                 put_point(new[i], slot, 0, table, birth)
                 kept += 1
-        elif rule == AVERAGE:
-            kept += average_point(new[i], slot, table, birth)
         elif rule == NEARER:
             at = table.point_count[slot]
             nearest = table.point[slot, at - 1]
@@ -291,29 +286,6 @@ def is_nearer_centre(new: Floats, old: Floats, voxel_m: float) -> bool:
     return new_square < old_square
 
 
-MOST_AVERAGED = 20  # points in the mean of a voxel: it is not moved by more
-
-
-@jit_compile
-def average_point(new: Floats, slot: int, table: VoxelTable, birth: int) -> int:
-    """Move the mean of a voxel; returns 1 if it counts as born anew.
-
-    A mean has many births. It carries one of them, drawn so that each is as likely as its part in
-    the mean: shares of births over many points are right on average. The draw is a hash.
-    """
-    count = table.averaged[slot] + 1
-    if count > MOST_AVERAGED:
-        return 0
-    for axis in range(3):
-        table.point[slot, 0, axis] += (new[axis] - table.point[slot, 0, axis]) / count
-    table.averaged[slot] = count
-    drawn = (np.uint64(table.number[slot] + 7919 * birth) * HASH_MULTIPLIER) >> np.uint64(33)
-    if drawn % np.uint64(count) == 0:
-        table.birth[slot, 0] = birth
-        return 1
-    return 0
-
-
 @jit_compile
 def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
     """Put every voxel of one table into another."""
@@ -321,7 +293,6 @@ def copy_voxels(old: VoxelTable, new: VoxelTable) -> None:
         if old.number[i] != FREE:
             slot = find_slot(new.number, old.number[i])
             new.number[slot], new.point_count[slot] = old.number[i], old.point_count[i]
-            new.averaged[slot] = old.averaged[i]
             new.birth[slot], new.point[slot] = old.birth[i], old.point[i]
 
 

@@ -105,7 +105,7 @@ class Settings:
     cross_lags: int = ranged(0, 0, 1000)  # reported scans back that have cross-covariances
     report_every: int = ranged(1, 1, 1000)  # scan of which a belief is reported
     refuse_other_side: bool = True  # planes whose map points were seen from their other side
-    map_rule: MapRule = "keep"  # points of a voxel: the first few, the one amid it, or their mean
+    map_rule: MapRule = "keep"  # points of a voxel that the map keeps
     map_error: MapErrorKind = "ignored"  # carried beside the filter
     map_classes: int = ranged(16, 4, 256)  # parts of the map whose errors are carried
     prior_extrinsic_m: float = ranged(
