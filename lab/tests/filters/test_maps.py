@@ -20,6 +20,7 @@ from smfeval_lab.filters.ieskf.maps import (
     voxel_number,
 )
 from smfeval_lab.filters.ieskf.planes import (
+    GRAZING,
     fit_planes,
     lower_eigenvalues,
     planes_through,
@@ -163,12 +164,25 @@ def test_a_plane_is_refused_if_half_of_its_points_were_seen_from_the_other_side(
         voxels = VoxelMap(0.5)
         voxels.add(wall[:front], body)
         voxels.add(wall[front:], -body)
-        planes = orient_normals(voxels.planes(0.01 * eye[None]), 0.01 * eye[None], eye)
+        place = 0.01 * eye[None]
+        planes = orient_normals(voxels.planes(place), place, eye)
         assert planes.good.all()
-        return bool(refuse_other_side(planes).good[0])
+        return bool(refuse_other_side(planes, place).good[0])
 
     assert [is_good(front, body) for front in range(6)] == [False] * 3 + [True] * 3
     assert [is_good(front, -body) for front in range(6)] == [True] * 3 + [False] * 3
+
+
+def test_a_plane_that_was_seen_grazing_is_not_refused():
+    """Along a tunnel the side that a far plane was seen from is the scatter of its normal."""
+    wall = np.array([[0, 0, 0], [0, 0.4, 0], [0, 0, 0.4], [0, -0.4, 0], [0, 0, -0.4]])
+    place, good = np.zeros((1, 3)), []
+    for cosine in (GRAZING - 0.01, GRAZING + 0.01):
+        voxels = VoxelMap(0.5)
+        voxels.add(wall, 7 * np.array([-cosine, np.sqrt(1 - cosine**2), 0]))
+        planes = orient_normals(voxels.planes(place), place, np.array([2.0, 0, 0]))
+        good.append(bool(refuse_other_side(planes, place).good[0]))
+    assert good == [True, False]
 
 
 def test_a_map_has_room_for_any_number_of_births():

@@ -18,6 +18,7 @@ class Planes(NamedTuple):
     seen_from: Floats | None = None  # (births, 3) where the body was at each call of `add`
 
 
+GRAZING = 0.3  # cosine: seen from nearer to the plane than this, a side is the scatter of normals
 MOST_BEHIND = 0.5  # share of a plane's points, seen from its other side, from which it is refused
 FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
 LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
@@ -80,19 +81,23 @@ def fit_plane(point: Floats, normal: Floats) -> tuple[float, float, float]:
 
 
 @jit_compile
-def share_behind(normal: Floats, offset: Floats, birth: Ints, seen_from: Floats) -> Floats:
-    """Share of each plane's points that were seen from where n x + d < 0. (n,)."""
+def share_behind(
+    place: Floats, normal: Floats, offset: Floats, birth: Ints, seen_from: Floats
+) -> Floats:
+    """Share of the points of the plane near each place that were clearly seen from n x + d < 0."""
     out = np.zeros(len(normal))
     for i in range(len(normal)):
         x, y, z, d = normal[i, 0], normal[i, 1], normal[i, 2], offset[i]
         for m in range(birth.shape[1]):
             eye = seen_from[birth[i, m]]
-            if x * eye[0] + y * eye[1] + z * eye[2] + d < 0.0:
+            a, b, c = eye[0] - place[i, 0], eye[1] - place[i, 1], eye[2] - place[i, 2]
+            clear = GRAZING * np.sqrt(a * a + b * b + c * c)
+            if x * eye[0] + y * eye[1] + z * eye[2] + d < -clear:
                 out[i] += 1.0 / birth.shape[1]
     return out
 
 
-def refuse_other_side(planes: Planes) -> Planes:
+def refuse_other_side(planes: Planes, place: Floats) -> Planes:
     """Without planes of which half or more of the points were seen from the other side.
 
     Normals point towards the body: what it sees now is another surface than what made the map (the
@@ -100,7 +105,7 @@ def refuse_other_side(planes: Planes) -> Planes:
     """
     if planes.birth is None or planes.seen_from is None:
         return planes
-    behind = share_behind(planes.normal, planes.offset, planes.birth, planes.seen_from)
+    behind = share_behind(place, planes.normal, planes.offset, planes.birth, planes.seen_from)
     return planes._replace(good=planes.good & (behind < MOST_BEHIND - 1e-9))
 
 

@@ -74,7 +74,7 @@ def match_planes(point: Floats, state: State, field: Map, *, both_sides: bool = 
     """
     place = to_world(point, state)
     planes = orient_normals(field.planes(place), place, state.position)
-    return planes if both_sides else refuse_other_side(planes)
+    return planes if both_sides else refuse_other_side(planes, place)
 
 
 def linearise(
