@@ -10,14 +10,13 @@ import pytest
 
 import smfeval
 from smfeval.associate import nearest_pairs
-from smfeval.associate.clock import find_offset
 from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Options, evaluate
 from smfeval.io import read
 from smfeval.maths import so3
 from smfeval.summarise.number import Intervals
 from smfeval.track import ParticleTrack, Track
-from support.clocks import SIGMA_M, START_NS, believed, noisy, seen, walked
+from support.clocks import SIGMA_M, START_NS, believed, find_offset, noisy, seen, walked
 
 BARE = Options(intervals=Intervals(None))
 AUTO = replace(BARE, offset_s="auto")

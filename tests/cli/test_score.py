@@ -418,11 +418,10 @@ def test_an_offset_may_be_negative(verb, words, walked, capsys):
     assert run(capsys, verb, "late.square", *asked).code == 2
 
 
-@pytest.mark.parametrize("flag", ["--why", "--alibis", "--diagnose"])  # the last two for 0.1 only
-def test_causes_and_explanations_stand_in_the_document(walked, capsys, flag):
+def test_causes_and_explanations_stand_in_the_document(walked, capsys):
     _, honest = walked
     write(honest[:60].with_arrays({"covariance": honest.covariance[:60] / 100}), "short.square")
-    words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", flag)
+    words = ("score", "short.square", "--ref", "truth.tum", "--interval", "none", "--why")
     why = strict_json(run(capsys, *words, "--json").out)["why"]
     found = why["explanations"]
     assert found["scored"]["label"] == "overconfident"

@@ -18,9 +18,12 @@ from smfeval.compare.sweep import SENTENCES
 from smfeval.io.convention import CONVENTIONS
 from smfeval.io.formats import FORMATS
 from smfeval.io.header import ALLOWED_VALUES, COMMON_KEYS, REQUIRED_KEYS
+from smfeval.io.options import ReadOptions
 from smfeval.io.presets import PRESETS
 from smfeval.judge.decide import Facts, Label, Reason, decide
-from smfeval.studies.plan_file import ESTIMATOR_KEYS, OPTION_KEYS, PLAN_KEYS, TRACK_KEYS
+from smfeval.options import Options
+from smfeval.schema import keys_of, options_at
+from smfeval.studies.plan_file import ESTIMATOR_KEYS, PLAN_KEYS, TRACK_KEYS
 from smfeval.studies.sweep import KNOB_KEYS, LAB_KEYS, SWEEP_KEYS, SWEPT_ESTIMATOR_KEYS
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.why.causes import DIAGNOSES, ONE_TRACK
@@ -168,7 +171,8 @@ def test_every_known_estimator_has_a_row():
 
 
 def test_every_key_of_a_plan_is_explained():
-    keys = {*PLAN_KEYS, *OPTION_KEYS, *TRACK_KEYS, *ESTIMATOR_KEYS}
+    chosen = (*options_at(Options, "study"), *options_at(ReadOptions, "options"))
+    keys = {*PLAN_KEYS, *keys_of(chosen), *TRACK_KEYS, *ESTIMATOR_KEYS}
     assert keys <= words_of("howto/studies.md")
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from smfeval.associate.clock import find_offset
 from smfeval.errors import PairingError
 from smfeval.evaluation import Options
 from smfeval.summarise.number import Intervals
-from support.clocks import SIGMA_M, SIGMA_RAD, believed, remembered, seen, walked
+from support.clocks import SIGMA_M, SIGMA_RAD, believed, find_offset, remembered, seen, walked
 
 pytestmark = pytest.mark.slow
 

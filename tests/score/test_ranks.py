@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smfeval.score import energy as energy_module
-from smfeval.score.ranks import density_ranks, largest_rank
+from smfeval.score.ranks import density_ranks
 from smfeval.score.residuals import Ensemble
 
 COUNTS = (6, 30, 9, 30, 71)
@@ -88,15 +88,6 @@ class Always:
 
     def random(self, size):
         return np.full(size, self.share)
-
-
-def test_the_largest_rank_counts_copies_once(rng):
-    seen = cloud(3, rng, (20, 20), equal=True)
-    x = seen.difference.copy()
-    x[:10] = x[10:20]
-    np.testing.assert_allclose(
-        largest_rank(Ensemble(seen.offset, x, seen.probability)), [10 / 11, 20 / 21]
-    )
 
 
 def test_noise_of_the_reference_along_one_line_alone(rng):

@@ -8,6 +8,7 @@ import scoringrules as sr
 from scipy import stats
 
 from smfeval.errors import OptionError
+from smfeval.maths import normal
 from smfeval.maths.normal_distance import central_distance
 from smfeval.score import RULES, Residuals, RuleSettings, scores
 from smfeval.score.crps import crps_of_axes as crps
@@ -17,7 +18,7 @@ from smfeval.score.log import consistency, sharpness
 from smfeval.score.log import log_score_of as log_score
 from smfeval.score.pit import pit
 from smfeval.score.residuals import variance_along
-from smfeval.summarise.inflation import median_chi_squared, shape_penalty
+from smfeval.summarise.inflation import median_chi_squared, moment_shape
 from support.beliefs import covariances
 
 DIMENSIONS = [1, 2, 3]
@@ -86,6 +87,10 @@ def test_the_mean_log_score_is_least_where_the_mean_nees_is_d(d, rng):
     least = log_score(scaled(residuals, best)).mean()
     for factor in (0.5, 0.99, 1.01, 2.0):
         assert log_score(scaled(residuals, factor * best)).mean() > least
+
+
+def shape_penalty(error, covariance):
+    return moment_shape(normal.whitened_moment(error, covariance))
 
 
 def test_shape_is_blind_to_scale(rng):

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from glob import escape
 from math import inf, nan
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from smfeval.studies.result import PairResult, TaskResult
 from smfeval.studies.run import run_tasks
 from smfeval.studies.store import (
     link_scans,
-    load_scans,
     remove_other_scans,
     scans_path,
     write_pairs,
@@ -28,6 +28,22 @@ from smfeval.summarise.numbers import metrics
 from smfeval.track import Track
 from support.beliefs import ABOUT, circuit
 from support.study_plans import quick, tasks_of
+
+
+def load_scans(output):
+    """Every scan of a study as polars reads it: with columns group, estimator, track, repeat.
+
+    The names stay text: left to itself, a reader would take the track 07 for the number 7.
+    """
+    frame = pl.scan_parquet(
+        Path(escape(str(output.absolute()))) / store.SCANS / "**" / "*.parquet",
+        hive_schema=store.PARTITIONS,
+        hive_partitioning=True,
+        include_file_paths="file",
+    )
+    repeat = pl.col("file").str.extract(r"repeat-(\d+)\.parquet$").cast(pl.Int64)
+    return frame.with_columns(repeat=repeat).drop("file")
+
 
 NASTY = ["a/b", "50 % = half", "ünï", "07", "..", "x'y\"z", "a:b*?", "__HIVE_DEFAULT_PARTITION__x"]
 RESULT = TaskResult("e", "g", "t", 0, "k", "s", None)

@@ -6,6 +6,11 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import lfilter
 
+from smfeval.align.body import to_common_body
+from smfeval.align.fit import choose_alignment
+from smfeval.associate import check_reference
+from smfeval.associate.clock import REACH_S, offset_between
+from smfeval.associate.origin import share_origin
 from smfeval.maths import so3
 from smfeval.track import About, GaussianTrack, Track
 from support.motion import walk
@@ -59,3 +64,15 @@ def remembered(n: int, rho: float, rng: np.random.Generator) -> np.ndarray:
 def noisy(track: Track, rng: np.random.Generator, rho: float = 0.0) -> GaussianTrack:
     errors, turns = (remembered(len(track), rho, rng) for _ in range(2))
     return believed(track, SIGMA_M * errors, SIGMA_RAD * turns)
+
+
+def find_offset(estimate, reference, options, *, reach_s=REACH_S):
+    """The clock offset within `reach_s` of none; `options.offset_s` is not looked at.
+
+    Raises a `PairingError` where the motion says nothing about the clock.
+    """
+    reference, estimate = share_origin(reference, estimate)
+    poses = check_reference(estimate, reference)
+    placed = to_common_body(estimate, reference, options.extrinsic)
+    kind = choose_alignment(placed, options.alignment)
+    return offset_between(placed, poses, kind, options, reach_s=reach_s)

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.align.body import to_common_body
-from smfeval.align.fit import choose_alignment, fit_alignment
+from smfeval.align.fit import fit_alignment
 from smfeval.associate import (
     Pairs,
-    check_reference,
     nearest_pairs,
     with_shared_error,
     with_white_noise,
@@ -26,7 +24,6 @@ from smfeval.associate import (
 from smfeval.associate.clock_errors import STRIDE_S as DISPLACEMENT_S
 from smfeval.associate.clock_errors import CurvePair, curve_pair
 from smfeval.associate.clock_rates import REACH_S, correlate, excerpts
-from smfeval.associate.origin import share_origin
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, PairingError
 from smfeval.maths import normal
@@ -234,20 +231,6 @@ class TimeOffset:
     def to_dict(self) -> dict[str, Any]:
         """Strict JSON data."""
         return asdict(self) | {"curve": [asdict(row) for row in self.curve]}
-
-
-def find_offset(
-    estimate: AnyTrack, reference: AnyTrack, options: Options, *, reach_s: float = REACH_S
-) -> TimeOffset:
-    """The clock offset within `reach_s` of none; `options.offset_s` is not looked at.
-
-    Raises a `PairingError` where the motion says nothing about the clock.
-    """
-    reference, estimate = share_origin(reference, estimate)
-    poses = check_reference(estimate, reference)
-    placed = to_common_body(estimate, reference, options.extrinsic)
-    kind = choose_alignment(placed, options.alignment)
-    return offset_between(placed, poses, kind, options, reach_s=reach_s)
 
 
 def resolve_offset(

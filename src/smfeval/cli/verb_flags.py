@@ -3,8 +3,6 @@
 Nothing that computes is imported here, so that `--help` starts without numpy.
 """
 
-from argparse import SUPPRESS
-
 from smfeval.cli.flags import (
     OUTPUT,
     READING,
@@ -78,8 +76,6 @@ FLAGS: dict[str, VerbFlags] = {
         TELEMETRY,
         "causes",
         switch("--why", "where the errors come from, and what else could explain the verdict"),
-        switch("--diagnose", SUPPRESS, dest="why"),  # before 0.2
-        switch("--alibis", SUPPRESS, dest="why"),  # before 0.2
         *save_flags(*SCORE_OUTPUTS),
         repeated("--fail-if", "'k>2'", "exit with 1 if this holds"),
         *READING,

@@ -51,12 +51,6 @@ def density_ranks(
     return rank
 
 
-def largest_rank(ensemble: Ensemble) -> Floats:
-    """The largest rank that is not chance: K / (K + 1) with K effective particles. (n,)."""
-    ensemble = thinned(ensemble).distinct
-    return 1 / (1 + ensemble.sum(ensemble.probability**2))
-
-
 def _rank(x: Floats, p: Floats, chance: Floats) -> Floats:
     """Rank of the origin among weighted points. (n, m, d), (n, m), (n,) -> (n,)."""
     own = 1 / (1 + 1 / np.einsum("ni,ni->n", p, p))  # weight of the reference: 1 / (K + 1)

@@ -66,7 +66,6 @@ PLAN_KEYS: Keys = {
     "tracks": TABLES,
     "estimators": TABLES,
 }
-OPTION_KEYS: Keys = keys_of((*options_at(Options, "study"), *options_at(ReadOptions, "options")))
 TRACK_KEYS: Keys = {
     "name": TEXT,
     "names": TEXTS,

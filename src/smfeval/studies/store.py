@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from glob import escape
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -201,18 +200,3 @@ def remove_other_scans(output: Path, kept: Iterable[Path]) -> int:
     for path in others:
         path.unlink()
     return len(others)
-
-
-def load_scans(output: Path) -> pl.LazyFrame:
-    """Every scan of a study, with columns group, estimator, track and repeat.
-
-    The names stay text: left to itself, a reader would take the track 07 for the number 7.
-    """
-    frame = pl.scan_parquet(
-        Path(escape(str(output.absolute()))) / SCANS / "**" / "*.parquet",
-        hive_schema=PARTITIONS,
-        hive_partitioning=True,
-        include_file_paths="file",
-    )
-    repeat = pl.col("file").str.extract(r"repeat-(\d+)\.parquet$").cast(pl.Int64)
-    return frame.with_columns(repeat=repeat).drop("file")

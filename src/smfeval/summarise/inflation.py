@@ -71,17 +71,12 @@ def _over_scans(statistic: Callable[..., Floats], series: Floats) -> Floats:
     return np.asarray(statistic(series, axis=-1)) if series.ndim else series
 
 
-def shape_penalty(error: Floats, covariance: Floats) -> float:
-    """psi = (tr W / d) / det(W)^(1/d) with W the mean of S^(-1/2) e e^T S^(-1/2).
+def moment_shape(moment: Floats) -> float:
+    """psi = (tr W / d) / det(W)^(1/d) with W the mean of S^(-1/2) e e^T S^(-1/2). (d, d).
 
     1 if the errors scatter in the proportions of the covariance, whatever its scale; more if some
     direction is tighter than another. The symmetric root is taken in the axes given (body axes).
     """
-    return moment_shape(normal.whitened_moment(error, covariance))
-
-
-def moment_shape(moment: Floats) -> float:
-    """(tr W / d) / det(W)^(1/d): 1 for errors that scatter alike in all directions. (d, d)."""
     mean = float(np.trace(moment)) / len(moment)
     values = np.linalg.eigvalsh(moment)
     if values[0] <= FLAT * values[-1]:

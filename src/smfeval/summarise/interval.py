@@ -70,8 +70,6 @@ class Interval:
         Scans in the series.
     n_effective
         Independent samples that would determine the statistic as well; None where nobody can tell.
-    correlation_length
-        Scans per effective sample, n / n_effective.
     block_length
         Mean block length in scans, for the block bootstraps.
     method
@@ -89,11 +87,6 @@ class Interval:
     block_length: float | None
     method: str
     reason: str | None = None
-
-    @property
-    def correlation_length(self) -> float | None:
-        """Scans per effective sample."""
-        return None if self.n_effective is None else self.n / self.n_effective
 
     def scale(self, factor: float) -> Interval:
         """Return the interval of factor * statistic, factor > 0: k is a scaled median NEES."""
