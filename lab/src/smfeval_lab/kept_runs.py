@@ -65,10 +65,13 @@ class RunCache:
     run_filter: RunFilter = run_filter
     fresh: bool = False  # run again what is kept
 
-    def run(self, walk: Walk, job: Job) -> Run:
-        """The run of a job: as it was kept, or run now and kept."""
+    def run(self, walk: Walk, job: Job, **more: str) -> Run:
+        """The run of a job: as it was kept, or run now and kept.
+
+        `more` is what else it depends on.
+        """
         base = self.folder / RUNS / walk.track.name / job.stem
-        key = walk.key | {"run": job.stem}
+        key = walk.key | {"run": job.stem} | more
         kept = None if self.fresh else _load_run(base, key)
         if kept is None:
             _save_run(self.run_filter(job.filter, walk.recording, job.settings), base, key)

@@ -14,14 +14,15 @@ from lab_support import long_room, room
 from smfeval.errors import OptionError
 from smfeval.io.progress import listening
 from smfeval.maths import so3
+from smfeval.track import Track
 from smfeval_lab.filters import filter_named, kiss_icp
-from smfeval_lab.filters.foreign import GENZ_LIO, SE3_LIO
+from smfeval_lab.filters.foreign import GENZ_LIO, RKO_LIO, SE3_LIO
 from smfeval_lab.filters.settings import require_module
 from smfeval_lab.recording import Scans
 from smfeval_lab.recording.usable import NO_IMU, select_scans
 from smfeval_lab.simulate import simulate
 
-FOREIGN = {"genz-lio": GENZ_LIO, "se3-lio": SE3_LIO}
+FOREIGN = {"genz-lio": GENZ_LIO, "se3-lio": SE3_LIO, "rko-lio": RKO_LIO}
 
 
 def without_times(recording):
@@ -33,7 +34,7 @@ def test_a_package_that_is_missing_is_named_with_its_pip_command():
         require_module("no_body_has_this", "no-body", "nobody-icp")
 
 
-@pytest.mark.parametrize("name", ["kiss-icp", "gtsam-smoother", "genz-lio", "se3-lio"])
+@pytest.mark.parametrize("name", ["kiss-icp", "gtsam-smoother", *FOREIGN])
 def test_each_is_in_the_table_and_has_settings(name):
     assert filter_named(name).settings() is not None
 
@@ -163,15 +164,51 @@ class SE3LIO:
 """
 
 
+RKO_STAND_IN = """
+import numpy as np
+
+class LIO:
+    def __init__(self, config):
+        assert config.max_num_threads == 1
+        self.at = np.eye(4)
+
+    def add_imu_measurement(self, acceleration, rate, time):
+        assert len(acceleration) == len(rate) == 3
+        self.at[0, 3], self.imu = acceleration[2], time
+
+    def register_scan(self, scan, timestamps, extrinsic_lidar2base):
+        assert len(scan) == len(timestamps)
+        assert abs(self.imu - timestamps.max()) < 1e7  # within two samples of the IMU
+        self.at[1, 3] += 1
+
+    def pose(self):
+        return self.at.copy()
+"""
+RKO_CONFIG_STAND_IN = """
+class PipelineConfig:
+    @classmethod
+    def from_dict(cls, given):
+        found = cls()
+        found.lio = found
+        return found
+"""
+
+
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory):
     """A python that has packages with the names and calls of the real ones."""
     folder = tmp_path_factory.mktemp("environment")
-    for name in ("genz_lio", "se3_lio"):
-        (folder / f"{name}.py").write_text(textwrap.dedent(STAND_IN))
+    for name in ("genz_lio", "se3_lio", "rko_lio"):
+        if name != "rko_lio":
+            (folder / f"{name}.py").write_text(textwrap.dedent(STAND_IN))
         (folder / f"{name}-9.8.dist-info").mkdir()
         words = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: 9.8\n"
         (folder / f"{name}-9.8.dist-info" / "METADATA").write_text(words)
+    package = folder / "rko_lio"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "lio.py").write_text(textwrap.dedent(RKO_STAND_IN))
+    (package / "config.py").write_text(textwrap.dedent(RKO_CONFIG_STAND_IN))
     return script(folder / "python", f'PYTHONPATH={folder} exec {sys.executable} "$@"')
 
 
@@ -221,6 +258,13 @@ def test_the_pose_of_se3_lio_is_of_the_last_point(stand_in, short):
     belief = SE3_LIO.run(replace(short, scans=early), SE3_LIO.Settings(python=stand_in)).belief
     last = [scan.start + int(scan.time.max()) for scan in (early[i] for i in range(len(early)))]
     assert belief.stamp.tolist() == last
+
+
+def test_rko_lio_reports_poses_alone_of_scans_and_imu(stand_in, short):
+    belief = RKO_LIO.run(short, RKO_LIO.Settings(python=stand_in)).belief
+    assert type(belief) is Track
+    assert belief.position[:, 1].tolist() == list(range(1, 11))
+    np.testing.assert_allclose(belief.position[:, 0], 9.81, atol=1.0)
 
 
 def test_the_environment_variable_names_the_python(stand_in, short, monkeypatch):

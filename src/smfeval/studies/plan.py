@@ -87,6 +87,7 @@ class Plan:
     own_gauges: bool = False  # each estimate aligned by the gauge that it declares
     ranks_improper: bool = False  # test scores that are not proper after alignment, as the paper
     titles: Titles = field(default_factory=Titles)
+    headlines: tuple[str, ...] = ()  # titles of further columns of the first table
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from smfeval_lab.filters import FILTERS
 
 EXACT = "exact"
 SEED = {"type": int, "default": 1}
+SEEDS = {"type": int, "default": 3}
 LAYOUTS = ("spires", "geode")  # data sets whose folders can be written: `recording`
 LIDARS = ("spinning", "dense", "rosette")  # `sensors.lidar`
 SURVEYS = {  # references that are measured: `sensors.survey`
@@ -107,6 +108,27 @@ FLAGS: dict[str, VerbFlags] = {
         *OUTPUT,
         shown="output filter set list telemetry innovations force "
         "lidar-topic imu-topic extrinsic imu-noise json quiet verbose",
+    ),
+    "benchmark": verb_flags(
+        "Who reports what its errors are, on frozen tracks whose truth is exact; a leaderboard.",
+        ("-o results", "-o results --contender 'mine=./mine.sh {recording} {out}'"),
+        file(
+            "-o --output",
+            "FOLDER",
+            "where to write, and to resume from (default: benchmark)",
+            default=Path("benchmark"),
+        ),
+        flag("--seeds", "N", "so many tracks of each world, 1 to 3 (default: 3)", **SEEDS),
+        flag("--filters", "NAME,NAME", "some of the lab's contenders (default: all)"),
+        repeated(
+            "--contender",
+            "NAME=COMMAND",
+            "a command that reads {recording} (a folder) or {bag} (.mcap) and writes {out}: poses "
+            "of the IMU, SQUARE or any format that smfeval reads; may repeat",
+        ),
+        switch("--strict", "stop where a recording is not the frozen one"),
+        flag("--workers", "N", "processes that score (default: one per core)", type=int),
+        *OUTPUT,
     ),
     "casestudy": verb_flags(
         "Why a LiDAR-inertial filter is overconfident, measured.",

@@ -128,6 +128,11 @@ FILTERS = {
         "smfeval_lab.filters.foreign:SE3_LIO",
         "iterated filter with an SE(3) error state; in an environment of your own",
     ),
+    "rko-lio": Filter(
+        "smfeval_lab.filters.foreign:RKO_LIO",
+        "point-to-point with an IMU, no covariance; in an environment of your own",
+        covariance=False,
+    ),
 }
 
 

@@ -79,6 +79,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "own_gauges": plan.own_gauges,
         "ranks_improper": plan.ranks_improper,
         "titles": _plain(plan.titles),
+        "headlines": list(plan.headlines),
     }
 
 

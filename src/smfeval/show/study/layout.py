@@ -246,7 +246,8 @@ def headline_grid(study: Study, *, intervals: Collection[str] = ("k",)) -> Grid 
     section = whole_section(study)
     if section is None:
         return None
-    grid = _grid(study, section, "estimator", section_scales(study.sections), ()).brief(HEADLINES)
+    grid = _grid(study, section, "estimator", section_scales(study.sections), ())
+    grid = grid.brief((*HEADLINES, *study.plan.headlines))
     bare = [head.title not in intervals for head in grid.columns]
     rows = [
         tuple(

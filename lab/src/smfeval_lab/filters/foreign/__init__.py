@@ -16,7 +16,7 @@ from smfeval.errors import OptionError
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.progress import report
 from smfeval.maths import so3
-from smfeval.track import About, GaussianTrack, Provenance
+from smfeval.track import About, AnyTrack, GaussianTrack, Provenance, Track
 from smfeval_lab.filters.run import Run
 from smfeval_lab.recording import Recording
 from smfeval_lab.recording.usable import drop_unusable
@@ -40,7 +40,7 @@ class ForeignOdometry:
     """An odometry of another environment, and how it writes the error of a pose."""
 
     name: str  # as pip knows it
-    convention: str  # a key of `io.convention.CONVENTIONS`; the position comes first
+    convention: str | None  # a key of `io.convention.CONVENTIONS`; None: it reports no covariance
     Settings: ClassVar = ForeignSettings
 
     @property
@@ -116,9 +116,7 @@ class ForeignOdometry:
         ended = f"signal {-code}" if code < 0 else f"code {code}"
         raise OptionError(f"{self.name} ended with {ended}: {last}")
 
-    def _belief(
-        self, output: dict[str, Any], recording: str
-    ) -> tuple[GaussianTrack, tuple[str, ...]]:
+    def _belief(self, output: dict[str, Any], recording: str) -> tuple[AnyTrack, tuple[str, ...]]:
         """The sound poses as a track of the right perturbation, and words about the others.
 
         `valid` (n,) is False where the odometry says that it has no pose; `stamp` (n,) ns; `pose`
@@ -127,17 +125,17 @@ class ForeignOdometry:
         sound = output["valid"] & np.isfinite(output["covariance"]).all(axis=(1, 2))
         if not sound.any():
             raise OptionError(f"{recording}: {self.name} finds no pose in {len(sound)} scans")
-        pose, version = output["pose"][sound], str(output["version"])
+        stamp, pose, version = output["stamp"][sound], output["pose"][sound], str(output["version"])
         position, rotation = pose[:, :3, 3], so3.quaternion(pose[:, :3, :3])
-        own, convention = output["covariance"][sound], CONVENTIONS[self.convention]
-        track = GaussianTrack(
-            output["stamp"][sound],
-            position,
-            rotation,
-            to_right(own, (position, rotation), convention, "translation-first"),
-            about=About(body="imu", world="map", gauge="se3", algorithm=self.name, version=version),
-            provenance=Provenance(recording, self.name, convention=self.convention),
-        )
+        about = About(body="imu", world="map", gauge="se3", algorithm=self.name, version=version)
+        source = Provenance(recording, self.name, convention=self.convention)
+        track: AnyTrack = Track(stamp, position, rotation, about=about, provenance=source)
+        if self.convention is not None:
+            own, convention = output["covariance"][sound], CONVENTIONS[self.convention]
+            covariance = to_right(own, (position, rotation), convention, "translation-first")
+            track = GaussianTrack(
+                stamp, position, rotation, covariance, about=about, provenance=source
+            )
         lost = int((~sound).sum())
         note = f"{self.name} has no belief at {lost} of its scans; they are left out"
         return track, (note,) if lost else ()
@@ -152,3 +150,7 @@ GENZ_LIO = ForeignOdometry("genz-lio", convention="world-position")
 # GPL-2, in an environment of the user. The pose is one element of SE(3) with the right
 # perturbation T = T_mean Exp(xi), translation first: the convention of our tracks.
 SE3_LIO = ForeignOdometry("se3-lio", convention="right")
+
+
+# MIT. Point-to-point with an IMU that keeps the scan level; poses alone.
+RKO_LIO = ForeignOdometry("rko-lio", convention=None)

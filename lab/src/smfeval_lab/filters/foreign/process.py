@@ -98,7 +98,28 @@ def se3_lio(given: Any) -> Iterator[Belief]:
         yield Belief(True, sweep.last_stamp, np.array(state.pose), covariance)
 
 
-ODOMETRY = {"genz-lio": genz_lio, "se3-lio": se3_lio}
+def rko_lio(given: Any) -> Iterator[Belief]:
+    """RKO-LIO; poses without covariances."""
+    from rko_lio.config import PipelineConfig  # type: ignore[import-not-found]  # noqa: PLC0415
+    from rko_lio.lio import LIO  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    config = PipelineConfig.from_dict({})
+    if file := str(given["config"]):
+        import yaml  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        with open(file) as stream:  # noqa: PTH123
+            config = PipelineConfig.from_dict(yaml.safe_load(stream))
+    config.lio.max_num_threads = 1
+    odometry = LIO(config.lio)
+    for sweep in scans_with_imu(given):
+        for time, *measured in sweep.imu:
+            odometry.add_imu_measurement(measured[:3], measured[3:], round(time / 1e-9))
+        time = np.rint((sweep.start + sweep.time) / 1e-9)
+        odometry.register_scan(sweep.point, time, given["imu_T_lidar"])
+        yield Belief(True, sweep.last_stamp, odometry.pose(), np.zeros((6, 6)))
+
+
+ODOMETRY = {"genz-lio": genz_lio, "se3-lio": se3_lio, "rko-lio": rko_lio}
 
 
 def main(name: str, source: str, target: str) -> None:
