@@ -15,6 +15,7 @@ lever arm carries rotation errors into the position, and the claim is moved with
 """
 
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -57,36 +58,70 @@ IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """Velocity (m/s) and rate of turn (rad/s) of a body, in its own axes. (n, 3) each.
+    """Velocity (m/s) and rate of turn (rad/s) of a body at some scans, in its own axes. (n, 3).
 
-    `around` (n, 12) is the motion as the scans before and after see it, which the error of a scan
-    itself is not in: velocity in body and in world axes, rate, and the vertical seen from the body.
+    They are made of the scans before and after each when they are asked for, in a world that is
+    `scale` times as large.
     """
 
-    velocity: Floats
-    rate: Floats
-    around: Floats
+    track: tuple[Ints, Floats, Floats]  # stamp, position and rotation of all scans
+    scans: Ints
+    scale: float = 1.0
 
-    def __getitem__(self, scans: Ints | slice) -> "BodyMotion":
-        return BodyMotion(self.velocity[scans], self.rate[scans], self.around[scans])
+    def __getitem__(self, chosen: Ints | slice) -> "BodyMotion":
+        return replace(self, scans=self.scans[chosen])
 
-    def scaled(self, factor: float) -> "BodyMotion":
-        """Of a world that is so many times as large."""
-        return replace(self, velocity=factor * self.velocity)
+    def __len__(self) -> int:
+        return len(self.scans)
+
+    @cached_property
+    def velocity(self) -> Floats:
+        """In body axes. (n, 3)."""
+        rotation = self.track[2][self.scans]
+        return self.scale * so3.rotate_back(rotation, self._velocity(self.scans))
+
+    @cached_property
+    def rate(self) -> Floats:
+        """In body axes. (n, 3)."""
+        return self._rate(self.scans)
+
+    @cached_property
+    def around(self) -> Floats:
+        """As the scans before and after see it, which the error of a scan is not in. (n, 12).
+
+        Velocity in body and in world axes, rate, and the vertical seen from the body.
+        """
+
+        def seen(scans: Ints) -> Floats:
+            velocity, rotation = self._velocity(scans), self.track[2][scans]
+            up, own = so3.matrix(rotation)[:, 2], so3.rotate_back(rotation, velocity)
+            return np.concatenate([own, velocity, self._rate(scans), up], axis=1)
+
+        before, after = self._beside(self.scans)
+        return 0.5 * (seen(before) + seen(after))
+
+    def _velocity(self, scans: Ints) -> Floats:
+        position, (before, after) = self.track[1], self._beside(scans)
+        return (position[after] - position[before]) / self._step_s(scans)
+
+    def _rate(self, scans: Ints) -> Floats:
+        rotation, (before, after) = self.track[2], self._beside(scans)
+        turned = so3.log(so3.compose(so3.inverse(rotation[before]), rotation[after]))
+        return turned / self._step_s(scans)
+
+    def _step_s(self, scans: Ints) -> Floats:
+        """Between the scans before and after; of a single scan, which does not move, any."""
+        stamp, (before, after) = self.track[0], self._beside(scans)
+        step = stamp[after] - stamp[before] if len(stamp) > 1 else np.ones(len(scans))
+        return step[:, None] / NANOSECONDS
+
+    def _beside(self, scans: Ints) -> tuple[Ints, Ints]:
+        return np.maximum(scans - 1, 0), np.minimum(scans + 1, len(self.track[0]) - 1)
 
 
 def body_motion(stamp: Ints, position: Floats, rotation: Floats) -> BodyMotion:
-    """From the scans before and after each. (n,), (n, 3), (n, 4)."""
-    n = len(stamp)
-    if n < 2:
-        return BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)))
-    before, after = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
-    step_s = (stamp[after] - stamp[before])[:, None] / NANOSECONDS
-    velocity = (position[after] - position[before]) / step_s
-    turned = so3.log(so3.compose(so3.inverse(rotation[before]), rotation[after]))
-    seen, rate = so3.rotate_back(rotation, velocity), turned / step_s
-    every = np.concatenate([seen, velocity, rate, so3.matrix(rotation)[:, 2]], axis=1)
-    return BodyMotion(seen, rate, 0.5 * (every[before] + every[after]))
+    """Of all scans of a track. (n,), (n, 3), (n, 4)."""
+    return BodyMotion((stamp, position, rotation), np.arange(len(stamp)))
 
 
 @dataclass(frozen=True)

@@ -365,16 +365,27 @@ def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "positio
 
 
 def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
-    """Sigma_t with that of the fitted rotation added to that of the rotation. -> (n, 6, 6).
+    """S_t with that of the fitted rotation added to that of the rotation, body axes. -> (n, 6, 6).
 
     A fit to positions turns all rotations by its own error: sum_s A_s Sigma_s A_s^T if errors of
     scans are independent, `memory` times that if so many scans are worth one.
     """
-    out = claim.in_world()
     turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
     fitted = np.zeros((turned.shape[1],) * 2)
     for part in _chunks(fit.fitted):
-        A = np.swapaxes(fit.weights(claim.position, part)[:, :, : fit.sees], 1, 2)
-        fitted += _sum_of_products(A, out[part, : fit.sees, : fit.sees] @ A)
-    out[:, 3:, 3:] += memory * turned @ fitted @ turned.T
+        A = np.swapaxes(fit.weights(claim.position, part)[:, :, :3], 1, 2)
+        sigma = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3])
+        fitted += _sum_of_products(A, sigma @ A)
+    granted, out = memory * turned @ fitted @ turned.T, claim.covariance.copy()
+    for part in _chunks(len(out)):
+        same = np.broadcast_to(granted, (len(out[part]), 3, 3))
+        out[part, 3:, 3:] += so3.rotate_covariance(so3.inverse(claim.rotation[part]), same)
     return out
+
+
+def into_body(covariance: Floats, rotation: Floats) -> Floats:
+    """Covariances (n, 6, 6) in world axes, turned in place into those of the body."""
+    for part in _chunks(len(covariance)):
+        back = so3.matrix(so3.inverse(rotation[part]))
+        covariance[part] = rotate_blocks(back, covariance[part])
+    return covariance

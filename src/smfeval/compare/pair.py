@@ -227,7 +227,7 @@ def _judged(met: MatchedBeliefs, found: Difference, options: Options) -> JudgedT
     return JudgedTracks(
         found.claims[own],
         (found.a, found.b)[other],
-        motion.scaled(found.alignment.scale if own == 0 else 1.0),
+        replace(motion, scale=found.alignment.scale if own == 0 else 1.0),
         found.left,
         "se3" if met.kind == "first-pose" else met.kind,
         options,

@@ -180,7 +180,7 @@ class AlignedTracks:
         return JudgedTracks(
             claim,
             self.reference,
-            self.motion.scaled(self.alignment.scale),
+            replace(self.motion, scale=self.alignment.scale),
             self.left,
             "se3" if self.kind == "first-pose" else self.kind,
             self.options,

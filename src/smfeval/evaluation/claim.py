@@ -30,6 +30,7 @@ from smfeval.align.projection import (
     fit_weights,
     grant_rotation,
     granted_covariance,
+    into_body,
     is_determined,
     projected_covariance,
 )
@@ -101,11 +102,13 @@ class AlignedClaim:
 
     @property
     def pose_covariance(self) -> Floats | None:
-        """That covariance of (e, theta), in world axes (n, 6, 6); None where it is reported."""
+        """That covariance of (rho, phi), in body axes (n, 6, 6); None where it is reported."""
         if self.how == "projected":
-            return projected_covariance(self.fit, self.joint, self.claim, space="pose")
+            in_world = projected_covariance(self.fit, self.joint, self.claim, space="pose")
+            return into_body(in_world, self.claim.rotation)
         if self.how == "granted":
-            return granted_covariance(self.fit, self.claim, space="pose")
+            in_world = granted_covariance(self.fit, self.claim, space="pose")
+            return into_body(in_world, self.claim.rotation)
         if self.how == "after a fit" and self.particles is None:
             return grant_rotation(self.fit, self.claim, self.memory)
         return None

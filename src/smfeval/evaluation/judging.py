@@ -326,7 +326,7 @@ Noise = Callable[[BodyMotion], Floats]  # covariance of every scan, in body axes
 def white_noise(position_m: float, rotation_rad: float = 0.0) -> Noise:
     """Alike in all directions, and at every scan."""
     more = np.repeat([position_m**2, rotation_rad**2], 3) * np.eye(6)
-    return lambda motion: np.broadcast_to(more, (len(motion.velocity), 6, 6))
+    return lambda motion: np.broadcast_to(more, (len(motion), 6, 6))
 
 
 def judge_under_noise(

@@ -75,7 +75,7 @@ def pose_residuals(
 ) -> Residuals:
     """Errors of whole poses with the uncertainties of both, d = 6.
 
-    `claimed` is the covariance of (e, theta) in world axes where a fit changed it. (n, 6, 6).
+    `claimed` is the covariance of the errors where a fit changed it. (n, 6, 6).
     """
     belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
     error = pose_error((belief.position, belief.rotation), (reference.position, reference.rotation))
@@ -87,8 +87,7 @@ def pose_residuals(
     if claimed is None:
         seen = _seen_from(estimate, reference) if isinstance(estimate, ParticleTrack) else None
         return Residuals(error, belief.covariance, noise, seen, space="pose")
-    in_body = _rotate(so3.inverse(belief.rotation), claimed)
-    return Residuals(error, in_body, noise, reported=belief.covariance, space="pose")
+    return Residuals(error, claimed, noise, reported=belief.covariance, space="pose")
 
 
 def _seen_from(estimate: ParticleTrack, reference: Track) -> Ensemble:
