@@ -28,6 +28,7 @@ from smfeval.compare.sweep import (
 )
 from smfeval.errors import SeriesError
 from smfeval.maths import normal
+from smfeval.show.sweep import held_intervals
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Number
 from support.beliefs import covariances
@@ -153,8 +154,26 @@ def test_settings_are_compared_on_the_scans_that_all_have(rng):
 def test_the_error_divided_out_leaves_what_the_covariance_does(rng):
     (effect,) = sweep_of(line(0.03, noise=0.02, rng=rng)).effects
     assert effect.divided_slope.value == pytest.approx(UNEARNED, abs=1e-3)
-    assert effect.counts("divided_slope", UNEARNED) == (1, 1)
-    assert effect.counts("nees_slope", UNEARNED) == (0, 1)
+    assert effect.counts("divided_slope", UNEARNED) == (1, 1, 0)
+    assert effect.counts("nees_slope", UNEARNED) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("ends", "counts"),
+    [
+        ((0.08, 0.20), (1, 1, 0)),
+        ((0.07, 0.23), (0, 0, 1)),  # holds 0.145, and nearly everything else
+        ((-0.5, 0.5), (0, 0, 1)),
+        ((0.2, 0.6), (0, 1, 0)),  # wide, and yet it excludes 0.145
+    ],
+)
+def test_an_interval_as_wide_as_the_prediction_is_not_counted_as_holding_it(rng, ends, counts):
+    (effect,) = sweep_of(line(0.03, noise=0.02, rng=rng)).effects
+    slope = Number(sum(ends) / 2, "1", *ends)
+    wide = replace(effect, tracks=(replace(effect.tracks[0], nees_slope=slope),))
+    assert wide.counts("nees_slope", UNEARNED) == counts
+    shown = "1 more wider than 0.145, which shows nothing" in held_intervals(wide, UNEARNED)
+    assert shown == bool(counts[2])
 
 
 def test_over_tracks_the_slope_has_the_interval_of_a_t_test(rng):

@@ -1,7 +1,6 @@
 """`smfeval lab casestudy` from the command line."""
 
 import json
-import re
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -16,7 +15,7 @@ from smfeval_lab.casestudy import case_study
 from smfeval_lab.cli import casestudy
 from support.commands import files_in, refused, run
 
-ONE_TRACK = replace(SMALL, adversarial=(), tried=(EASY,), knobs=SMALL.knobs[:1])
+ONE_TRACK = replace(SMALL, worlds=(EASY,), knobs=SMALL.knobs[:1])
 FIGURES = {"forest", f"error_{EASY.name}", f"degeneracy_{EASY.name}", "sweep"}
 
 
@@ -46,7 +45,7 @@ def undrawn(pretended, monkeypatch):
 def test_figures_and_page_are_drawn(pretended, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(casestudy, "QUICK", ONE_TRACK)
     html = tmp_path / "case.html"
-    words = ("lab", "casestudy", "--quick", "-o", tmp_path / "a", "-q", "--html", html)
+    words = ("lab", "casestudy", "--quick", "-o", tmp_path / "a", "-q", "--save", html)
     outcome = run(capsys, *words)
     assert (outcome.code, outcome.err) == (0, f"smfeval: page in {html}\n")
     page = html.read_text()
@@ -64,11 +63,8 @@ def test_figures_and_page_are_drawn(pretended, capsys, tmp_path, monkeypatch):
 def test_it_prints_the_tables_and_writes_everything_to_a_folder(undrawn, capsys, folder):
     outcome = run(capsys, "lab", "casestudy", "--quick", "-o", folder)
     assert outcome.code == 0
-    shown = outcome.err.splitlines()  # to a pipe, too: a line for each run
-    assert re.fullmatch(r"smfeval: run 1 of 21 after [\d.]+ \w+: courtyard_1 ieskf", shown[0])
-    assert len(shown) == 21
-    titles = re.findall(r"^(\d)\. ", outcome.out, re.M)
-    assert titles == list("1234568")  # sensitivity is not asked for
+    assert "What the numbers say\n" in outcome.out
+    assert "\nKnobs\n" not in outcome.out  # tables are in the file, and with -v
     assert "not run: genz-lio on all tracks: " in outcome.out
     assert outcome.out.splitlines()[-1].startswith(f"wrote {folder}: case study: 2 tracks of 6 s")
 
@@ -126,6 +122,13 @@ def test_quiet_prints_where_it_is(undrawn, capsys, folder):
     assert outcome.out.startswith(f"wrote {folder}")
 
 
+def test_chosen_worlds_alone_are_walked(undrawn, capsys, tmp_path):
+    words = ("--worlds", "corridor", "--filters", "ieskf", "--duration", "5", "--json")
+    outcome = run(capsys, "lab", "casestudy", "--quick", "-o", tmp_path / "a", *words)
+    plan = json.loads(outcome.out)["plan"]
+    assert (plan["worlds"], plan["filters"], plan["walk_s"]) == (["corridor_1"], ["ieskf"], 5.0)
+
+
 def test_chosen_filters_alone_are_run(pretended, capsys, tmp_path):
     outcome = run(
         capsys,
@@ -150,6 +153,8 @@ def test_chosen_filters_alone_are_run(pretended, capsys, tmp_path):
     [
         (["--filters", "magic"], "filter 'magic' is unknown"),
         (["--filters", ","], "--filters has an empty name"),
+        (["--worlds", "park,"], "--worlds has an empty name"),
+        (["--worlds", "moon"], "'moon' is no world"),
         (["--seed", "0"], "a seed of the case study is 1 or more"),
         (["-o", "taken"], "taken: already there and no case study"),
         (["-o", "file"], "file: this is a file"),

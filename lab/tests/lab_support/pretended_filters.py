@@ -24,13 +24,10 @@ MISSING = "genz-lio runs in an environment of its own: pip install genz-lio"
 
 EASY, HARD = SeededWorld("courtyard", 1), SeededWorld("corridor", 1)
 SMALL = CaseStudyPlan(
-    easy=(EASY,),
-    adversarial=(HARD,),
-    swept=(EASY,),
-    tried=(EASY, HARD),
+    worlds=(EASY, HARD),
+    swept_worlds=1,
     walk_s=6.0,
     filters=("ieskf", "gtsam-smoother", "kiss-icp", "genz-lio"),
-    sweep_only=(),
     knobs=(
         Knob("point_variance", ("0.0001", "0.001", "0.01"), "0.001"),
         Knob("voxel_m", ("0.5", "1", "2"), "0.5"),

@@ -114,6 +114,14 @@ class TrackEffect:
     label: Label
 
 
+class HeldIntervals(NamedTuple):
+    """Tracks whose interval of a slope holds a prediction, of so many, and those too wide."""
+
+    tracks: int
+    of: int
+    too_wide: int
+
+
 @dataclass(frozen=True)
 class KnobEffect:
     """A knob of an estimator over all tracks."""
@@ -134,12 +142,17 @@ class KnobEffect:
         """What it means."""
         return f"{self.label}: {SENTENCES[self.label]}"
 
-    def counts(self, slope: str, prediction: float) -> tuple[int, int]:
-        """(tracks whose interval of a slope holds a prediction, tracks with an interval)."""
+    def counts(self, slope: str, prediction: float) -> "HeldIntervals":
+        """How many intervals of a slope hold a prediction.
+
+        One that holds it and is wider than the prediction is large holds nearly everything, and
+        is not counted among them.
+        """
         found = [getattr(track, slope) for track in self.tracks]
         whole = [each for each in found if each is not None and each.low is not None]
-        held = sum(each.low - SAME <= prediction <= each.high + SAME for each in whole)
-        return held, len(whole)
+        holding = [each for each in whole if each.low - SAME <= prediction <= each.high + SAME]
+        wide = sum(each.high - each.low > abs(prediction) for each in holding)
+        return HeldIntervals(len(holding) - wide, len(whole) - wide, wide)
 
     @property
     def reach_nats(self) -> float:
@@ -159,7 +172,7 @@ class KnobEffect:
             "best_k": self.best_k,
             **_numbers(self, SLOPES),
             "holds_not_more_accurate": {
-                slope: dict(zip(("tracks", "of"), self.counts(slope, unearned), strict=True))
+                slope: self.counts(slope, unearned)._asdict()
                 for slope in ("nees_slope", "divided_slope")
             },
             "tracks": [asdict(each) | _numbers(each, SLOPES) for each in self.tracks],

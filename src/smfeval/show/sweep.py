@@ -110,18 +110,28 @@ def predictions(sweep: Sweep) -> list[str]:
 
 
 def interval_counts(sweep: Sweep) -> list[str]:
-    """'claims, sigma: 22 of 23 intervals hold +0.145; with the error divided out 23 of 23'."""
-    lines, unearned = [], unearned_slope(sweep.dimension)
-    for effect in sweep.effects:
-        (held, of), (divided, of_divided) = (
-            effect.counts(slope, unearned) for slope in ("nees_slope", "divided_slope")
-        )
-        if len(effect.tracks) > 1 and of:
-            lines.append(
-                f"{effect.estimator}, {effect.knob}: {held} of {of} intervals of a track hold "
-                f"{words.slope(unearned)}; with the error divided out {divided} of {of_divided}"
-            )
-    return lines
+    """A line for each knob that moves the precision on several tracks."""
+    unearned = unearned_slope(sweep.dimension)
+    return [
+        f"{effect.estimator}, {effect.knob}: {held_intervals(effect, unearned)}"
+        for effect in sweep.effects
+        if len(effect.tracks) > 1 and effect.nees_slope is not None
+    ]
+
+
+def held_intervals(effect: KnobEffect, unearned: float) -> str:
+    """'22 of 23 intervals of a track hold +0.145; with the error divided out 23 of 23'."""
+    plain, divided = (effect.counts(slope, unearned) for slope in ("nees_slope", "divided_slope"))
+    wide, wide_divided = (
+        f" ({each.too_wide} more wider than {words.fixed(unearned, 3)}, which shows nothing)"
+        if each.too_wide
+        else ""
+        for each in (plain, divided)
+    )
+    return (
+        f"{plain.tracks} of {plain.of} intervals of a track hold {words.slope(unearned)}{wide}; "
+        f"with the error divided out {divided.tracks} of {divided.of}{wide_divided}"
+    )
 
 
 def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:

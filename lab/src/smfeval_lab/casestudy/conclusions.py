@@ -8,6 +8,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.compare.sweep import MOVES_NATS, KnobEffect, unearned_slope
+from smfeval.show.sweep import format_slope, held_intervals
 from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from smfeval_lab.casestudy.result import CaseStudy
 
@@ -45,35 +46,21 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
             f"as R shrinks, log10 NEES grows per nat by {_slopes(noise)}; errors that stay "
             f"give {words.fixed(unearned_slope(), 3)}"
         )
-        yield _held_intervals(noise)
+        yield held_intervals(noise, unearned_slope())
     for effect in study.family_effects:
         if effect.nees_slope is not None:
-            yield f"for {effect.estimator} it is {_slopes(effect)}; {_held_intervals(effect)}"
+            held = held_intervals(effect, unearned_slope())
+            yield f"for {effect.estimator} it is {_slopes(effect)}; {held}"
 
 
 def _slopes(effect: KnobEffect) -> str:
     """On the tracks on which a knob moves the precision."""
     shown = [
-        f"{words.slope(each.nees_slope.value, each.nees_slope.low, each.nees_slope.high)} "
-        f"on {each.track}"
+        f"{format_slope(each.nees_slope)} on {each.track}"
         for each in effect.tracks
         if each.nees_slope is not None
     ]
     return words.join(shown)
-
-
-def _held_intervals(noise: KnobEffect) -> str:
-    """'6 of 7 intervals hold 0.145, and 7 of 7 with the error divided out (...)'."""
-    (plain, of), (divided, of_divided) = (
-        noise.counts(slope, unearned_slope()) for slope in ("nees_slope", "divided_slope")
-    )
-    corrected = [
-        each.divided_slope.value for each in noise.tracks if each.divided_slope is not None
-    ]
-    return (
-        f"{plain} of {of} intervals hold {words.fixed(unearned_slope(), 3)}; with the error "
-        f"divided out {divided} of {of_divided}, slopes {words.number_range(corrected, places=3)}"
-    )
 
 
 def _credit(study: CaseStudy) -> Iterator[str]:

@@ -34,10 +34,8 @@ Outcomes = dict[Job, Outcome]
 class ScoreRow:
     """Error, reported uncertainty and verdict of a filter on a track."""
 
-    set: str  # easy or adversarial
     track: str
     filter: str
-    settings: tuple[str, ...]  # those that the study changed
     scans: int
     sigma_m: float | None  # reported, per axis, median; None: it reports no covariance
     mae: Number

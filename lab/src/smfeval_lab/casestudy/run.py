@@ -1,6 +1,6 @@
 """The case study from its plan to its findings: run what is missing, score all, explain."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.explain.updates import Explanation, credit_nats, explain_updates
+from smfeval.studies.run import Progress
 from smfeval.studies.sweep import split_outcomes
 from smfeval_lab.casestudy import plan as plans
 from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan
@@ -30,14 +31,13 @@ from smfeval_lab.kept_runs import Job, RunCache, Walk
 POINT_NUMBERS = ("precision", "nees_median", "mae", "k_rotation", "k_pose")
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 BASIC_OPTIONS = Options(numbers=("k", "coverage_90", *POINT_NUMBERS))
-Progress = Callable[[int, int, str], None]  # called with: done, total, what is run next
 
 
 def case_study(
     folder: Path,
     plan: CaseStudyPlan = FULL,
     *,
-    progress: Progress = lambda done, total, words: None,
+    progress: Progress = lambda done, failed, total: None,
     run: RunFilter = run_filter,
 ) -> CaseStudy:
     """Run what the folder does not hold yet, score all of it, and explain the lab's own filter.
@@ -49,7 +49,7 @@ def case_study(
     if not outcomes:
         raise OptionError(f"no filter came to an end; {not_run[0].filter}: {not_run[0].sentence}")
 
-    jobs = [plans.filter_job(track, name) for track in plan.worlds for name in plan.filters]
+    jobs = [Job(track, name) for track in plan.worlds for name in plan.filters]
     usual = [outcomes[job] for job in jobs if job in outcomes]
     explanations, notes = explain_own(usual)
     reach: dict[str, float] = {}
@@ -59,7 +59,7 @@ def case_study(
         notes.append(f"how far knobs move the credit is not known: {error}")
     return CaseStudy(
         plan=plan,
-        scores=tuple(score_row(plan, each) for each in usual),
+        scores=tuple(score_row(each) for each in usual),
         knobs=knob_sweep(plan, outcomes),
         credit_reach=reach,
         explanations=explanations,
@@ -78,31 +78,28 @@ def run_plan(
 ) -> tuple[Outcomes, dict[Job, str]]:
     """Run and score all that the plan asks for, one track after the other; and why runs failed."""
     jobs_on = {track: plans.jobs_of(plan, track) for track in plan.worlds}
-    total, done = sum(map(len, jobs_on.values())), 0
+    total = sum(map(len, jobs_on.values()))
     outcomes: Outcomes = {}
     failures: dict[Job, str] = {}
     for track, jobs in jobs_on.items():
         walk = Walk(track, plan.walk_s)  # its recording is let go before the next is made
         for job in jobs:
-            progress(done, total, f"{track.name} {' '.join((job.filter, *job.settings))}")
+            progress(len(outcomes) + len(failures), len(failures), total)
             try:
                 run, reference = cache.run(walk, job), cache.reference(walk)
                 scored = evaluate(run.belief, reference, options=BASIC_OPTIONS)
                 outcomes[job] = Outcome(job, run, scored)
             except (SmfevalError, *FOREIGN_ERRORS) as error:
                 failures[job] = str(error) or type(error).__name__
-            done += 1
     return outcomes, failures
 
 
-def score_row(plan: CaseStudyPlan, outcome: Outcome) -> ScoreRow:
+def score_row(outcome: Outcome) -> ScoreRow:
     """The numbers of one run."""
     found, job = outcome.evaluation, outcome.job
     return ScoreRow(
-        set="easy" if job.track in plan.easy else "adversarial",
         track=job.track.name,
         filter=job.filter,
-        settings=job.settings,
         scans=len(found.position.residuals),
         mae=found["mae"],
         sigma_m=outcome.run.sigma_m,
@@ -153,7 +150,7 @@ def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
     """
     own = (
         (OWN_FILTER, settings, job)
-        for track in plan.turning
+        for track in plan.worlds
         for settings, job in plans.knob_jobs(plan, track)
     )
     families = (
@@ -192,7 +189,7 @@ def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
     named = (
         (variant.name, settings, job)
         for variant in plan.variants
-        for track in plan.swept
+        for track in plan.worlds
         for settings, job in plans.variant_jobs(plan, track, variant)
     )
     return _build_sweep("variants", named, outcomes)
@@ -200,7 +197,7 @@ def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
 
 def variant_rows(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[VariantRow]:
     """Each variant with the filter's own R against the filter as it is."""
-    for track, variant in product(plan.tried, plan.variants):
+    for track, variant in product(plan.worlds, plan.variants):
         usual = outcomes.get(Job(track, OWN_FILTER))
         tried = outcomes.get(Job(track, OWN_FILTER, variant.settings))
         if usual is None or tried is None:

@@ -14,12 +14,11 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import paper_style
 from smfeval.show.figures.table import draw
 from smfeval.show.page.document import Card, document, sentence
-from smfeval.show.report import ReportSection, Table
-from smfeval_lab.casestudy import CaseStudy
+from smfeval.show.report import ReportSection
 from smfeval_lab.casestudy.conclusions import sentences
 from smfeval_lab.casestudy.plan import OWN_FILTER
-from smfeval_lab.casestudy.result import Outcome
-from smfeval_lab.show.report import extent, left_out_lines, sheets
+from smfeval_lab.casestudy.report import extent, left_out_lines, sections
+from smfeval_lab.casestudy.result import CaseStudy, Outcome
 
 PICTURE_DPI = 130
 FIGURE_TITLES = {
@@ -66,14 +65,6 @@ def _draw_degeneracy(outcome: Outcome) -> Figure:
 
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
-    tables = [
-        ReportSection(
-            sheet.title,
-            table=Table.of_texts([sheet.headings, *sheet.rows]),
-            notes=sheet.remarks,
-        )
-        for sheet in sheets(study)
-    ]
     pictures = tuple((_title(name), _png(figure)) for name, figure in gallery.figures.items())
     conclusions = tuple(f"{each}." for each in sentences(study))
     left_out = tuple(sentence(line) for line in left_out_lines(study))
@@ -85,7 +76,10 @@ def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
         question="Why is a LiDAR-inertial filter overconfident?",
         heading=extent(study),
         verdict=Card("case study", "What the numbers say", conclusions, warnings=left_out),
-        sections=[*tables, *([ReportSection("Figures", pictures=pictures)] if pictures else [])],
+        sections=[
+            *sections(study),
+            *([ReportSection("Figures", pictures=pictures)] if pictures else []),
+        ],
     )
 
 
