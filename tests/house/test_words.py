@@ -121,7 +121,9 @@ def shown_by_template(text: str) -> str:
 def test_no_template_shows_a_word_that_is_gone():
     found = []
     for source in SOURCES:
-        for path in sorted([*source.rglob("*.html"), *source.rglob("*.tex")]):
+        for path in sorted(
+            file for end in ("html", "tex", "toml") for file in source.rglob(f"*.{end}")
+        ):
             text = shown_by_template(path.read_text(encoding="utf-8"))
             for at, line in enumerate(text.splitlines(), start=1):
                 found += read_by_users(line, f"{path.relative_to(ROOT)}:{at}")

@@ -17,11 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval import words
-from smfeval.calibration.correction import (
-    Correction,
-    ScanColumns,
-    convention_of,
-)
+from smfeval.calibration.correction import Correction, ScanColumns, convention_of
 from smfeval.calibration.held_out import (
     CalibrationTrack,
     ModelGain,

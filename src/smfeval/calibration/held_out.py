@@ -12,18 +12,8 @@ from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN
-from smfeval.calibration.correction import (
-    Correction,
-    LearntOn,
-    ScanColumns,
-    convention_of,
-)
-from smfeval.calibration.models import (
-    MODELS,
-    ROTATION,
-    CalibrationSample,
-    rotation_scale,
-)
+from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, convention_of
+from smfeval.calibration.models import MODELS, ROTATION, CalibrationSample, rotation_scale
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.evaluation import Evaluation
@@ -149,11 +139,7 @@ def by_recording(values: Sequence[float], recordings: Sequence[str]) -> list[flo
 
 
 def learn(
-    parts: Sequence[Part],
-    model: str,
-    *,
-    own_rotation: bool,
-    left_out: Sequence[str] = (),
+    parts: Sequence[Part], model: str, *, own_rotation: bool, left_out: Sequence[str] = ()
 ) -> Correction:
     """A correction from some tracks."""
     samples = [part.sample for part in parts]

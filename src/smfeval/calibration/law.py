@@ -22,14 +22,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.align.joint import (
-    INCREMENTS,
-    LEVELS,
-    UP,
-    increments_text,
-    lever,
-    rotate_blocks,
-)
+from smfeval.align.joint import INCREMENTS, LEVELS, UP, increments_text, lever, rotate_blocks
 from smfeval.calibration.correction import APPLIED, LearntOn, learnt_from
 from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, FormatError, TrackError

@@ -63,11 +63,7 @@ class CalibrationSample:
         )
         telemetry = None if self.telemetry is None else self.telemetry[scans]
         return replace(
-            self,
-            residuals=self.residuals[scans],
-            body=body,
-            rotation=rotation,
-            telemetry=telemetry,
+            self, residuals=self.residuals[scans], body=body, rotation=rotation, telemetry=telemetry
         )
 
     @cached_property

@@ -8,12 +8,7 @@ from typing import Any
 from smfeval.cli.conditions import Condition, exit_code, score_condition
 from smfeval.cli.flags import given_files, keywords
 from smfeval.cli.main import error_sentence, run_verb
-from smfeval.cli.outputs import (
-    check_saves,
-    draw,
-    save_document,
-    write_integration,
-)
+from smfeval.cli.outputs import check_saves, draw, save_document, write_integration
 from smfeval.cli.progress import progress
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import OptionError, SmfevalError

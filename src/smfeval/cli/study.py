@@ -15,13 +15,7 @@ from smfeval.cli.conditions import (
     exit_code,
     study_condition,
 )
-from smfeval.cli.outputs import (
-    check_outputs,
-    check_saves,
-    draw,
-    write_integration,
-    write_text,
-)
+from smfeval.cli.outputs import check_outputs, check_saves, draw, write_integration, write_text
 from smfeval.cli.progress import study_progress
 from smfeval.cli.saves import outputs_of
 from smfeval.errors import FormatError, OptionError

@@ -10,12 +10,7 @@ from smfeval.io.documents import document_in, kind_of, read_document
 from smfeval.show import results_table
 from smfeval.show.render import json_text
 from smfeval.show.report import ReportSection
-from smfeval.show.results_table import (
-    ResultTable,
-    shown_table,
-    table_of,
-    table_text,
-)
+from smfeval.show.results_table import ResultTable, shown_table, table_of, table_text
 
 ENDINGS = {"markdown": ".md", "latex": ".tex", "csv": ".csv"}
 

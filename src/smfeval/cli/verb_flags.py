@@ -165,10 +165,7 @@ FLAGS: dict[str, VerbFlags] = {
     ),
     "explain": verb_flags(
         "Where does the precision that a LiDAR filter reports come from?",
-        (
-            "est.square --telemetry updates.csv --ref truth.tum",
-            "study.toml",
-        ),
+        ("est.square --telemetry updates.csv --ref truth.tum", "study.toml"),
         flag("belief", "BELIEF", "the estimate, or a plan whose estimators have telemetry"),
         flag("--ref", "REF", "the reference; without it there is no k"),
         file("--telemetry", "FILE", "what each update did: .parquet or .csv"),

@@ -34,12 +34,7 @@ from smfeval.judge.evidence import TrackEvidence, pool_evidence
 from smfeval.judge.levels import FALSE_VERDICT_RATE, FEWEST_SCANS
 from smfeval.judge.sentences import WHATEVER
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import (
-    chi_squared_cdf,
-    normal_quantile,
-    t_cdf,
-    t_quantile,
-)
+from smfeval.maths.special import chi_squared_cdf, normal_quantile, t_cdf, t_quantile
 from smfeval.summarise.number import Number
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
@@ -104,11 +99,7 @@ class PooledK:
 
 
 def pool_tracks(
-    estimator: str,
-    found: Sequence[TrackK],
-    level: float = POOLED_LEVEL,
-    *,
-    is_fitted: bool = True,
+    estimator: str, found: Sequence[TrackK], level: float = POOLED_LEVEL, *, is_fitted: bool = True
 ) -> PooledK:
     """Pool the tracks of one estimator; `level` is that of the intervals of its k.
 

@@ -186,10 +186,7 @@ def scan_geometry(scans: ScanNormals, evaluation: Evaluation | None) -> ScanGeom
     nees = evaluation.position.series["nees"][scored]
     there = Geometry(*(getattr(found, name)[rows] for name in vars(found)))
     return ScanGeometry(
-        **counts,
-        condition=found.condition,
-        matched=len(rows),
-        degeneracy=regressions(nees, there),
+        **counts, condition=found.condition, matched=len(rows), degeneracy=regressions(nees, there)
     )
 
 

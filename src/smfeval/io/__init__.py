@@ -22,12 +22,7 @@ from smfeval.io.formats import (
 )
 from smfeval.io.options import ReadOptions, WriteOptions, parse_rate
 from smfeval.io.presets import preset_named
-from smfeval.io.source import (
-    STANDARD_INPUT,
-    is_url,
-    reading_limit,
-    standard_input,
-)
+from smfeval.io.source import STANDARD_INPUT, is_url, reading_limit, standard_input
 from smfeval.io.source_text import parse_source, with_own
 
 if TYPE_CHECKING:

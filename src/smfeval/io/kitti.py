@@ -9,14 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.io.atomic import (
-    open_output,
-    replacing_all,
-    row_slices,
-    seconds,
-    table,
-    write_rows,
-)
+from smfeval.io.atomic import open_output, replacing_all, row_slices, seconds, table, write_rows
 from smfeval.io.extrinsic import is_rotation, non_rotation_reason
 from smfeval.io.formats import TIMES
 from smfeval.io.options import ReadOptions, parse_rate

@@ -32,22 +32,10 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.source import existing_file, refuse_size
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.track import (
-    AnyTrack,
-    GaussianTrack,
-    ParticleTrack,
-    Provenance,
-    Track,
-    UnreadColumns,
-)
+from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track, UnreadColumns
 
 KEYS = ("stamp", "time", "position", "rotation", "covariance", "header")
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    tokenize.TokenError,
-)  # of zip, npy and names
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, tokenize.TokenError)  # of zip, npy and names
 LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
 
 

@@ -63,9 +63,7 @@ def _parse_origin(value: object) -> tuple[float, float, float]:
 
 
 GEODETIC_POSITION = Kind(
-    "latitude, longitude and height",
-    any_of(is_text, list_of(is_number)),
-    _parse_origin,
+    "latitude, longitude and height", any_of(is_text, list_of(is_number)), _parse_origin
 )
 
 
@@ -178,11 +176,7 @@ class ReadOptions:
         None, TEXT, "TUM: file with the covariances", at=OF_FILES, metavar="FILE"
     )
     times: Path | None = option(
-        None,
-        TEXT,
-        "KITTI: file with the stamps, or their rate (10Hz)",
-        at=OF_FILES,
-        metavar="FILE",
+        None, TEXT, "KITTI: file with the stamps, or their rate (10Hz)", at=OF_FILES, metavar="FILE"
     )
     columns: str | None = option(
         None,
@@ -196,11 +190,7 @@ class ReadOptions:
         None, TEXT, "OpenVINS: state_deviation file", at=OF_FILES, metavar="FILE"
     )
     origin: tuple[float, float, float] | None = option(  # latitude, longitude, height
-        None,
-        GEODETIC_POSITION,
-        "GNSS: origin of the local frame",
-        at=OF_FILES,
-        metavar="LAT,LON,H",
+        None, GEODETIC_POSITION, "GNSS: origin of the local frame", at=OF_FILES, metavar="LAT,LON,H"
     )
     topic: str | None = option(
         None, TEXT, "bags, logs: topic (or write bag.mcap:/topic)", at=OF_FILES, metavar="/TOPIC"

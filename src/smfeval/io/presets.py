@@ -21,14 +21,14 @@ class Preset:
     """One estimator's habits."""
 
     name: str
-    topics: tuple[str, ...]
     body: str | None
+    gauge: Gauge | None  # None: it depends on what is fused, or is not known
+    topics: tuple[str, ...]
     reason: str
     read_in: str
     convention: str = "ros"
     state_order: Order = "translation-first"
     message_order: Order = "translation-first"
-    gauge: Gauge | None = None
     lag: int = 0
     lost_variance: float | None = None
     caution: str | None = None
@@ -38,12 +38,9 @@ PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
         Preset(
-            name="fast-lio2",
+            *("fast-lio2", "imu", "se3", ("/Odometry",)),
             convention="world-position",
             message_order="rotation-first",
-            body="imu",
-            gauge="se3",
-            topics=("/Odometry",),
             reason="IKFoM state (pos, rot, ...) with R Exp(phi); the message is filled with the "
             "two blocks swapped, and only after it was published; the world is the first IMU "
             "frame and gravity is estimated in it",
@@ -52,23 +49,17 @@ PRESETS: dict[str, Preset] = {
             lag=1,
         ),
         Preset(
-            name="faster-lio",
+            *("faster-lio", "imu", "se3", ("/Odometry",)),
             convention="world-position",
             message_order="rotation-first",
-            body="imu",
-            gauge="se3",
-            topics=("/Odometry",),
             reason="same state and same message code as Fast-LIO2",
             read_in="gaoxiang12/faster-lio: src/laser_mapping.cc PublishOdometry and "
             "SubAndPubToROS, include/use-ikfom.hpp",
             lag=1,
         ),
         Preset(
-            name="point-lio",
+            *("point-lio", "imu", "gravity_yaw", ("/aft_mapped_to_init",)),
             convention="world-position",
-            body="imu",
-            gauge="gravity_yaw",
-            topics=("/aft_mapped_to_init",),
             reason="IKFoM state (pos, rot, ...) with R Exp(phi); gravity_align is on by default, "
             "so the world's z axis is vertical",
             read_in="hku-mars/Point-LIO: src/laserMapping.cpp publish_odometry, "
@@ -76,12 +67,9 @@ PRESETS: dict[str, Preset] = {
             caution="the stock node never fills the covariance; a patched node is needed",
         ),
         Preset(
-            name="i2ekf-lo",
+            *("i2ekf-lo", "lidar", "se3", ("/aft_mapped_to_init",)),
             convention="world-position",
             state_order="rotation-first",
-            body="lidar",
-            gauge="se3",
-            topics=("/aft_mapped_to_init",),
             reason="StatesGroup: rotation R Exp(phi) first, then position added in world axes; "
             "without an IMU the pose is that of the LiDAR",
             read_in="YWL0720/I2EKF-LO: include/common_lib.h StatesGroup operator+, "
@@ -89,12 +77,9 @@ PRESETS: dict[str, Preset] = {
             caution="the stock node never fills the covariance; a patched node is needed",
         ),
         Preset(
-            name="glim",
+            *("glim", "imu", "gravity_yaw", ("/glim_ros/odom", "/glim_ros/pose")),
             convention="right",
             state_order="rotation-first",
-            body="imu",
-            gauge="gravity_yaw",
-            topics=("/glim_ros/odom", "/glim_ros/pose"),
             reason="gtsam Pose3 marginal: right perturbation, rotation first; the first pose is "
             "turned so that the measured gravity is vertical (the LiDAR-only module starts at "
             "identity: alignment se3)",
@@ -103,22 +88,21 @@ PRESETS: dict[str, Preset] = {
             caution="the stock node publishes no covariance; pose_cov of its frames has it",
         ),
         Preset(
-            name="kiss-icp",
-            body="lidar",
-            gauge="se3",
-            topics=("/kiss/odometry",),
+            *("kiss-icp", "lidar", "se3", ("/kiss/odometry",)),
             reason="KISS-ICP estimates no covariance; the child frame is that of the cloud or "
             "the base_frame parameter",
             read_in="PRBonn/kiss-icp: ros/src/OdometryServer.cpp PublishOdometry",
             caution="its covariance is a diagonal of two parameters (0.1 by default), not a belief",
         ),
         Preset(
-            name="lio-sam",
+            *(
+                "lio-sam",
+                "lidar",
+                "gravity_yaw",
+                ("/lio_sam/mapping/odometry", "/lio_sam/mapping/odometry_incremental"),
+            ),
             convention="right",
             state_order="rotation-first",
-            body="lidar",
-            gauge="gravity_yaw",
-            topics=("/lio_sam/mapping/odometry", "/lio_sam/mapping/odometry_incremental"),
             reason="gtsam Pose3 marginal inside (isam->marginalCovariance); the odometry message "
             "leaves its covariance zero, and the incremental one has a degeneracy flag, 0 or 1, "
             "in its first entry; roll and pitch are those of the IMU",
@@ -127,12 +111,9 @@ PRESETS: dict[str, Preset] = {
             caution="the odometry messages carry no covariance, at most a degeneracy flag",
         ),
         Preset(
-            name="openvins",
+            *("openvins", "imu", "gravity_yaw", ("/ov_msckf/poseimu", "/ov_msckf/odomimu")),
             convention="world-position",
             state_order="rotation-first",
-            body="imu",
-            gauge="gravity_yaw",
-            topics=("/ov_msckf/poseimu", "/ov_msckf/odomimu"),
             reason="JPL error on the IMU side equals R Exp(phi) in Hamilton terms; position error "
             "in world axes; the messages are reordered to position first; poseimu is the state "
             "after an update, odomimu a prediction at IMU rate",
@@ -140,9 +121,7 @@ PRESETS: dict[str, Preset] = {
             "ROS1Visualizer.cpp visualize_odometry; ov_eval documentation of the file formats",
         ),
         Preset(
-            name="robot-localization",
-            body="base_link",
-            topics=("/odometry/filtered",),
+            *("robot-localization", "base_link", None, ("/odometry/filtered",)),
             reason="state x y z roll pitch yaw ... in the world frame, copied to the message; the "
             "alignment depends on what is fused",
             read_in="cra-ros-pkg/robot_localization: src/ros_filter.cpp "
@@ -151,10 +130,12 @@ PRESETS: dict[str, Preset] = {
             "fixed axes only while the robot is level",
         ),
         Preset(
-            name="amcl",
-            body="base_footprint",
-            gauge="fixed",
-            topics=("/amcl_pose", "/particle_cloud", "/particlecloud"),
+            *(
+                "amcl",
+                "base_footprint",
+                "fixed",
+                ("/amcl_pose", "/particle_cloud", "/particlecloud"),
+            ),
             reason="planar: only x, y and yaw are filled, so the 6x6 is singular",
             read_in="ros-navigation/navigation2: nav2_amcl/src/amcl_node.cpp publishAmclPose, "
             "publishParticleCloud",
@@ -162,10 +143,7 @@ PRESETS: dict[str, Preset] = {
             "particles; the cloud's own topic has both",
         ),
         Preset(
-            name="slam-toolbox",
-            body="base_footprint",
-            gauge="se3",
-            topics=("/pose",),
+            *("slam-toolbox", "base_footprint", "se3", ("/pose",)),
             reason="planar: x, y, their covariance and yaw of the scan matcher, in the map frame, "
             "so the 6x6 is singular; the map begins at the first pose",
             read_in="SteveMacenski/slam_toolbox: src/slam_toolbox_common.cpp publishPose, README "
@@ -174,10 +152,7 @@ PRESETS: dict[str, Preset] = {
             "(position_covariance_scale, yaw_covariance_scale), not of the pose in the map",
         ),
         Preset(
-            name="rtabmap",
-            body="base_link",
-            gauge="se3",
-            topics=("/rtabmap/odom", "/odom"),
+            *("rtabmap", "base_link", "se3", ("/rtabmap/odom", "/odom")),
             reason="a diagonal: twice the covariance of the last registration; while the odometry "
             "is lost, a null pose with 9999 on the diagonal is sent",
             read_in="introlab/rtabmap_ros: rtabmap_odom/src/OdometryROS.cpp BAD_COVARIANCE, "
@@ -187,12 +162,14 @@ PRESETS: dict[str, Preset] = {
             "with the way, as the error does",
         ),
         Preset(
-            name="autoware",
-            body="base_link",
-            gauge="fixed",
-            topics=(
-                "/localization/kinematic_state",
-                "/localization/pose_twist_fusion_filter/kinematic_state",
+            *(
+                "autoware",
+                "base_link",
+                "fixed",
+                (
+                    "/localization/kinematic_state",
+                    "/localization/pose_twist_fusion_filter/kinematic_state",
+                ),
             ),
             reason="EKF over x, y, yaw in the map frame; z, roll and pitch have variances of "
             "filters of their own, without correlations",
@@ -202,9 +179,7 @@ PRESETS: dict[str, Preset] = {
             "is level; the variance of yaw is without that of its estimated bias",
         ),
         Preset(
-            name="fuse",
-            body="base_link",
-            topics=("/odometry/filtered",),
+            *("fuse", "base_link", None, ("/odometry/filtered",)),
             reason="planar (Odometry2DPublisher): marginals of x, y and yaw in the world frame, so "
             "the 6x6 is singular; the alignment depends on what is fused",
             read_in="locusrobotics/fuse: fuse_models/src/odometry_2d_publisher.cpp "
@@ -213,10 +188,7 @@ PRESETS: dict[str, Preset] = {
             "predict_to_current_time it is predicted without the correlation of pose and velocity",
         ),
         Preset(
-            name="kiss-slam",
-            body="lidar",
-            gauge="se3",
-            topics=("/odom",),
+            *("kiss-slam", "lidar", "se3", ("/odom",)),
             reason="KISS-SLAM is a Python pipeline whose results are poses, without a covariance; "
             "the topic is that of a node around it in a fork",
             read_in="PRBonn/kiss-slam: README.md; nhewitt99/kiss-slam: kiss_slam/ros/src/"
@@ -225,9 +197,7 @@ PRESETS: dict[str, Preset] = {
             "not a belief",
         ),
         Preset(
-            name="dlio",
-            body="base_link",
-            topics=("/robot/dlio/odom_node/odom", "/dlio/odom_node/odom"),
+            *("dlio", "base_link", None, ("/robot/dlio/odom_node/odom", "/dlio/odom_node/odom")),
             reason="a geometric observer, which has no covariance; the odometry message leaves its "
             "own zero; whether the world is level was not found in what was read",
             read_in="vectr-ucla/direct_lidar_inertial_odometry: src/dlio/odom.cc publishPose, "
@@ -236,10 +206,7 @@ PRESETS: dict[str, Preset] = {
             "scored",
         ),
         Preset(
-            name="mola",
-            body="base_link",
-            gauge="se3",
-            topics=("/lidar_odometry/pose", "/state_estimator/pose"),
+            *("mola", "base_link", "se3", ("/lidar_odometry/pose", "/state_estimator/pose")),
             reason="the pose's Gaussian of MRPT (x, y, z, yaw, pitch, roll), with the angles put "
             "into the order of ROS; zero where a module gives no covariance",
             read_in="MOLAorg/mola: mola_bridge_ros2/src/BridgeROS2.cpp timerPubLocalization; "

@@ -15,13 +15,7 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
-from smfeval.io.parsers import (
-    NUMBER,
-    Layout,
-    invalid_stamp_reason,
-    parse_rows,
-    split_words,
-)
+from smfeval.io.parsers import NUMBER, Layout, invalid_stamp_reason, parse_rows, split_words
 from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.se3 import Pose

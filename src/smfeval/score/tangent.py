@@ -42,8 +42,7 @@ def pose_error(estimate: Pose, reference: Pose) -> Floats:
     out = np.empty((6, len(estimate[0])))
     for part in chunks(out.shape[1]):
         q = so3.compose(
-            so3.inverse(np.asfortranarray(estimate[1][part])),
-            np.asfortranarray(reference[1][part]),
+            so3.inverse(np.asfortranarray(estimate[1][part])), np.asfortranarray(reference[1][part])
         )
         x, y, z = out[3:, part] = np.ascontiguousarray(so3.log(q).T)
         square = x * x + y * y + z * z

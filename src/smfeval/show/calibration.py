@@ -170,9 +170,7 @@ def _parameter_texts(calibration: Calibration) -> list[str]:
     position, yaw = (
         words.number(found[f"{what}_covariance_scale"]) for what in ("position", "yaw")
     )
-    lines = [
-        f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}",
-    ]
+    lines = [f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}"]
     return lines + noise_line(correction)
 
 

@@ -186,11 +186,7 @@ def _explain_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
             about = {"study": document["study"], "estimate": each["estimator"]}
             yield _row(about | {"runs": each["runs"]}, _numbers(each["numbers"]))
         return
-    from smfeval.studies.updates import (  # noqa: PLC0415  seldom asked for
-        CREDIT_UNITS,
-        DISPLACEMENT_UNITS,
-        UPDATE_UNITS,
-    )
+    from smfeval.studies.updates import CREDIT_UNITS, DISPLACEMENT_UNITS, UPDATE_UNITS  # noqa: PLC0415  seldom asked for
 
     k, found = document["k"], document["explained"] or {"credit": {}, "degeneracy": {}}
     values = {name: found["credit"].get(name) for name in CREDIT_UNITS}

@@ -19,12 +19,7 @@ from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
 from smfeval.judge.decide import Verdict
-from smfeval.judge.sentences import (
-    bound_text,
-    open_text,
-    reference_text,
-    title,
-)
+from smfeval.judge.sentences import bound_text, open_text, reference_text, title
 from smfeval.maths.arrays import median_of
 from smfeval.options import ENDING_SIGMA
 from smfeval.show.numbers import all_sections, energy_text

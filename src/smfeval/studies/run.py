@@ -20,14 +20,7 @@ from smfeval.schema import POSITION_AXES, AlignmentKind
 from smfeval.studies.cache import Cache, code_version, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
 from smfeval.studies.plan import Plan
-from smfeval.studies.result import (
-    NO_FILE,
-    PairResult,
-    Study,
-    TaskResult,
-    intern_texts,
-    is_failure,
-)
+from smfeval.studies.result import NO_FILE, PairResult, Study, TaskResult, intern_texts, is_failure
 from smfeval.studies.store import (
     link_scans,
     remove_other_scans,
@@ -235,10 +228,7 @@ def with_gaps(
 
 
 def run_tasks(
-    plan: Plan,
-    tasks: Sequence[Task],
-    pair_tasks: Sequence[PairTask] = (),
-    **labour: Unpack[Labour],
+    plan: Plan, tasks: Sequence[Task], pair_tasks: Sequence[PairTask] = (), **labour: Unpack[Labour]
 ) -> RunResults:
     """Do all tasks and write the results below the plan's output folder (see `store`)."""
     _refuse_duplicate_tasks(tasks)

@@ -8,7 +8,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from smfeval.show.page.document import SCRIPTS, TERMS, Card, Glossary, sentence
+from smfeval.show.page.document import SCRIPTS, Card, Glossary, sentence, terms
 from smfeval.show.page.plots import pack_floats
 from smfeval.show.render import PACKAGE, html_environment
 from smfeval.show.report import Cell, Row, number_cell
@@ -123,8 +123,8 @@ def test_a_label_that_repeats_is_shown_once():
 
 def test_every_term_has_a_place_of_its_own():
     glossary = Glossary()
-    places = [glossary.anchor(name) for name in TERMS]
-    assert len(set(places)) == len(TERMS)
+    places = [glossary.anchor(name) for name in terms()]
+    assert len(set(places)) == len(terms())
     assert sorted(each.anchor for each in glossary.used_terms) == sorted(places)
 
 

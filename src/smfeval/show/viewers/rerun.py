@@ -78,8 +78,7 @@ def _layout(scene: ViewerScene) -> Any:
     contents = [f"/{each.name}/{what}" for each in (scene.reference, *scene.runs) for what in drawn]
     space = blueprint.Spatial3DView(name="scene", origin="/", contents=contents)
     return blueprint.Blueprint(
-        blueprint.Vertical(space, *plots, row_shares=[2, *(1 for _ in plots)]),
-        collapse_panels=True,
+        blueprint.Vertical(space, *plots, row_shares=[2, *(1 for _ in plots)]), collapse_panels=True
     )
 
 

@@ -14,13 +14,7 @@ from smfeval.maths.special import chi_squared_tail
 from smfeval.score.spaces import path_axes
 from smfeval.summarise.number import Number
 from smfeval.why.causes import Why
-from smfeval.why.diagnoses.case import (
-    STANDING_M_S,
-    TEST_LEVEL,
-    DiagnosisCase,
-    Untested,
-    case_of,
-)
+from smfeval.why.diagnoses.case import STANDING_M_S, TEST_LEVEL, DiagnosisCase, Untested, case_of
 from smfeval.why.diagnoses.tails import Tail, tail_of
 
 ZERO_MEAN = 1e-6  # of the scatter: a mean below this is what an alignment leaves of zero

@@ -11,11 +11,7 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.special import (
-    chi_squared_mean_log,
-    chi_squared_tail,
-    chi_squared_tail_quantile,
-)
+from smfeval.maths.special import chi_squared_mean_log, chi_squared_tail, chi_squared_tail_quantile
 from smfeval.why.causes import Why
 from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
