@@ -9,7 +9,6 @@ import pytest
 
 from lab_support.pretended_filters import pretend
 from smfeval import write
-from smfeval.track import Track
 from smfeval_lab.benchmark import contenders, frozen
 from smfeval_lab.benchmark.frozen import Contents, FrozenTrack, contents_of, frozen_tracks
 from smfeval_lab.cli import benchmark
@@ -56,7 +55,7 @@ def test_the_leaderboard_has_beliefs_poses_and_costs(jobs, capsys, folder):
     assert outcome.code == 0, outcome.err
     lines = {line.split()[0]: line for line in outcome.out.splitlines() if line.startswith("  ")}
     assert lines["estimator"].split()[1:6] == ["MAE", "energy", "log", "k", "coverage"]
-    assert lines["estimator"].rstrip().endswith("ms per scan  verdicts")
+    assert lines["estimator"].rstrip().endswith("CPU per scan  verdicts")
     assert lines["ieskf"].endswith("2 overconfident")
     assert lines["kiss-icp"].split().count("-") == 3  # no belief: log, k, coverage
     assert [name for name in lines if "-" in name or name == "ieskf"] == [
@@ -67,7 +66,7 @@ def test_the_leaderboard_has_beliefs_poses_and_costs(jobs, capsys, folder):
     made = files_in(folder)
     assert {"leaderboard.html", "leaderboard/tables.json", "leaderboard/tables.txt"} <= made
     study = json.loads((folder / "leaderboard/tables.json").read_text())
-    (cost,) = [c for c in study["sections"][0]["columns"] if c["metric"] == "ms per scan"]
+    (cost,) = [c for c in study["sections"][0]["columns"] if c["metric"] == "CPU per scan"]
     assert [cell["median"]["value"] for cell in cost["cells"]] == pytest.approx(
         [2e3 / 39, 2e3 / 39, 1e3 / 39]  # seconds of the processor, 39 scans
     )
@@ -116,6 +115,7 @@ def test_a_changed_simulator_is_a_doubt_and_stops_only_who_asks(
     assert outcome.code == 0
     assert words in outcome.err
     assert "the simulator changed" in outcome.err
+    assert outcome.out.startswith("lab benchmark 1 with other recordings: ")
     strict = refused(capsys, "lab", "benchmark", "-o", tmp_path / "a", "--strict")
     assert words in strict
     same = replace(other, frozen=right)
@@ -176,8 +176,6 @@ def test_a_folder_of_something_else_is_left_alone(capsys, tmp_path):
     assert "this is a file" in refused(capsys, "lab", "benchmark", "-o", tmp_path / "thesis.txt")
 
 
-def test_poses_alone_are_read_back(walk, tmp_path):
-    """A kept recording is read as it was simulated."""
+def test_a_kept_recording_is_read_as_it_was_simulated(tmp_path):
     made = frozen.kept_walk(tmp_path, TINY[0])
     assert made.contents == contents_of(read_recording(made.folder))
-    assert isinstance(made.recording.reference, Track)

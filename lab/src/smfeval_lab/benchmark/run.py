@@ -1,7 +1,7 @@
 """Run what a folder does not hold yet, and score all of it: the leaderboard is a study."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import inf
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval import words
 from smfeval.compare.across import Entrants, metric_column
 from smfeval.compare.duels import StudySection
 from smfeval.errors import OptionError, SmfevalError
@@ -21,15 +20,34 @@ from smfeval.studies.run import Progress, run_study
 from smfeval.studies.tables import sections
 from smfeval.summarise.numbers import NUMBERS
 from smfeval_lab.benchmark.contenders import Contender
-from smfeval_lab.benchmark.frozen import VERSION, FrozenTrack, KeptWalk, kept_walk
+from smfeval_lab.benchmark.frozen import VERSION, FrozenTrack, kept_walk
 from smfeval_lab.kept_runs import REFERENCE, RUNS, Job, RunCache
 
 LEADERBOARD = "leaderboard"  # folder of the study
-COST, RELATIVE_K = "ms per scan", "relative k"
+COST, RELATIVE_K = "CPU per scan", "relative k"
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 
-Costs = dict[tuple[str, str], float]  # ms of a scan, by contender and track
-Failures = dict[tuple[str, str], list[str]]  # tracks, by contender and sentence
+
+@dataclass(frozen=True)
+class BenchmarkRuns:
+    """All runs that came to an end, and what is to be said of the others."""
+
+    folder: Path
+    tracks: tuple[FrozenTrack, ...]
+    cost_ms: dict[tuple[str, str], float]  # of a scan, by contender and track
+    doubts: tuple[str, ...]  # recordings that are not the frozen ones
+    failures: dict[tuple[str, str], list[str]]  # tracks, by contender and sentence
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Doubts, then who did not run where."""
+        return (
+            *(f"{doubt}: no figures of others are comparable" for doubt in self.doubts),
+            *(
+                f"{name} did not run on {format_tracks(on, len(self.tracks))}: {sentence}"
+                for (name, sentence), on in self.failures.items()
+            ),
+        )
 
 
 def run_benchmark(
@@ -39,82 +57,66 @@ def run_benchmark(
     *,
     strict: bool = False,
     progress: Progress = lambda done, failed, total: None,
-) -> tuple[Costs, tuple[str, ...]]:
+) -> BenchmarkRuns:
     """Do all runs that the folder does not hold, one track after the other.
 
-    Returns what a scan costs each, and what is to be said: doubts about recordings, which stop a
-    `strict` benchmark, and runs that failed, which stop no other.
+    A run that fails stops no other. A recording that is not the frozen one stops a `strict`
+    benchmark.
     """
-    costs: Costs = {}
-    failures: Failures = {}
-    doubts, failed, total = list[str](), 0, len(tracks) * len(contenders)
-    for at, track in enumerate(tracks):
+    found = BenchmarkRuns(folder, tuple(tracks), {}, (), {})
+    done = failed = 0
+    total = len(tracks) * len(contenders)
+    for track in tracks:
         walk = kept_walk(folder, track)  # its recording is let go before the next is made
         if walk.doubt is not None:
-            doubts.append(walk.doubt)
+            found = replace(found, doubts=(*found.doubts, walk.doubt))
             if strict:
                 raise OptionError(walk.doubt)
-        for place, contender in enumerate(contenders):
-            progress(at * len(contenders) + place, failed, total)
+        for contender in contenders:
+            progress(done, failed, total)
+            cache = RunCache(folder, partial(contender.run, walk.folder))
+            job = Job(walk.track, contender.name)
             try:
-                costs[contender.name, track.name] = _run(folder, walk, contender)
+                cache.reference(walk)
+                run = cache.run(walk, job, contender=contender.how)
+                found.cost_ms[contender.name, track.name] = 1e3 * run.cpu_s / walk.contents.scans
             except (SmfevalError, *FOREIGN_ERRORS) as error:
-                sentence = str(error) or type(error).__name__
-                failures.setdefault((contender.name, sentence), []).append(track.name)
+                reason = contender.name, str(error) or type(error).__name__
+                found.failures.setdefault(reason, []).append(track.name)
                 failed += 1
-    progress(total, failed, total)
-    if not costs:
-        (name, sentence), *_ = failures
-        raise OptionError(f"no contender came to an end; {name}: {sentence}")
-    said = (
-        f"{name} did not run on {format_tracks(on, len(tracks))}: {sentence}"
-        for (name, sentence), on in failures.items()
-    )
-    return costs, (*_few(doubts), *said)
-
-
-def _run(folder: Path, walk: KeptWalk, contender: Contender) -> float:
-    """Run it, or find its run; returns the ms of the processor that a scan took."""
-    cache = RunCache(folder, partial(contender.run, walk.folder))
-    cache.reference(walk)
-    done = cache.run(walk, Job(walk.track, contender.name), contender=contender.how)
-    return 1e3 * done.cpu_s / walk.contents.scans
-
-
-def _few(doubts: Sequence[str]) -> Iterable[str]:
-    """The first, and how many more."""
-    more = f" (and {words.count(len(doubts) - 1)} more)" if len(doubts) > 1 else ""
-    return [f"{doubts[0]}{more}: figures of others are not comparable"] if doubts else []
+            done += 1
+    progress(done, failed, total)
+    if not found.cost_ms:
+        raise OptionError(f"no contender came to an end; {': '.join(next(iter(found.failures)))}")
+    return found
 
 
 def score_benchmark(
-    folder: Path,
-    tracks: Sequence[FrozenTrack],
-    costs: Costs,
-    notes: Sequence[str],
+    runs: BenchmarkRuns,
     *,
     workers: int | None = None,
     progress: Progress = lambda done, failed, total: None,
 ) -> Study:
     """The study of all runs that came to an end, with a column of what they cost."""
-    names = dict.fromkeys(name for name, _ in costs)
+    names = dict.fromkeys(name for name, _ in runs.cost_ms)
+    differs = " with other recordings" if runs.doubts else ""
     plan = Plan(
-        name=f"benchmark {VERSION}",
-        folder=folder,
+        name=f"lab benchmark {VERSION}{differs}",
+        folder=runs.folder,
         tracks=tuple(
             PlannedTrack(each.name, f"{RUNS}/{{track}}/{REFERENCE}.square", group=each.group)
-            for each in tracks
+            for each in runs.tracks
         ),
         estimators=tuple(
             PlannedEstimator(each, f"{RUNS}/{{track}}/{each}.square") for each in names
         ),
-        output=folder / LEADERBOARD,
+        output=runs.folder / LEADERBOARD,
         headlines=(RELATIVE_K, COST),
     )
     study = run_study(plan, find_tasks(plan), workers=workers, progress=progress).study
     ranked = _nearest_k_first(study)
-    made = tuple(_with_cost(each, ranked, costs) for each in sections(ranked, study.results))
-    return replace(study, plan=ranked, sections=made, notes=(*notes, *study.notes))
+    made = tuple(_with_cost(each, ranked, runs) for each in sections(ranked, study.results))
+    return replace(study, plan=ranked, sections=made, notes=(*runs.notes, *study.notes))
 
 
 def _nearest_k_first(study: Study) -> Plan:
@@ -126,12 +128,12 @@ def _nearest_k_first(study: Study) -> Plan:
     return replace(study.plan, estimators=tuple(ranked))
 
 
-def _with_cost(section: StudySection, plan: Plan, costs: Costs) -> StudySection:
+def _with_cost(section: StudySection, plan: Plan, runs: BenchmarkRuns) -> StudySection:
     """The section with a column of costs, in which nobody wins: machines and their load differ."""
     names = tuple(each.name for each in plan.estimators)
     of_group = [each.name for each in plan.tracks if each.group == section.group]
     tracks = tuple(of_group or (each.name for each in plan.tracks))
-    values = [costs.get(cell, np.nan) for cell in product(names, tracks)]
+    values = [runs.cost_ms.get(cell, np.nan) for cell in product(names, tracks)]
     column = metric_column(
         COST,
         Entrants(names, (True,) * len(names), tracks),

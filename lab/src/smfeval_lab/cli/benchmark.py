@@ -32,13 +32,11 @@ def run(chosen: argparse.Namespace) -> int:
 
     tracks = frozen_tracks(chosen.seeds)
     with study_progress(quiet=chosen.quiet) as show:
-        costs, notes = run_benchmark(
-            folder, tracks, contenders, strict=chosen.strict, progress=show
-        )
-    for note in notes:
+        runs = run_benchmark(folder, tracks, contenders, strict=chosen.strict, progress=show)
+    for note in runs.notes:
         print(f"smfeval: {note}", file=sys.stderr)
     with study_progress(quiet=chosen.quiet) as show:
-        study = score_benchmark(folder, tracks, costs, notes, workers=chosen.workers, progress=show)
+        study = score_benchmark(runs, workers=chosen.workers, progress=show)
     write_tables(study)
     write_page(
         folder / PAGE, study_page(study, command=command_line("lab benchmark", chosen.arguments))
