@@ -1,27 +1,17 @@
 """`smfeval lab run`: from a recording on disk to a belief track and telemetry."""
 
-import json
-from importlib.resources import files
-
-import jsonschema
 import numpy as np
 import polars as pl
 import pytest
 
 from lab_support import room
+from lab_support.documents import checked
 from smfeval import read, read_innovations
 from smfeval.errors import OptionError
 from smfeval_lab.filters.run import Run
 from smfeval_lab.recording import write_recording
 from smfeval_lab.show import text
 from support.commands import files_in, refused, run
-
-
-def checked(text, name):
-    """A JSON document, after its schema has been held against it."""
-    document = json.loads(text)
-    jsonschema.validate(document, json.loads((files("smfeval_lab") / "schemas" / name).read_text()))
-    return document
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def follow(
         e = e @ F.T + rng.standard_normal((runs, 6)) * np.sqrt(np.diag(Q))
         P = F @ P @ F.T + Q
         still = np.zeros(3)
-        motion = Motion(world.position[t], np.eye(3), still, still, np.zeros((6, 6)))
+        motion = Motion(world.position[t], still, still, np.zeros((6, 6)))
         matches = None
         seen, H = world.rows(t)
         old = born[seen] >= 0

@@ -16,6 +16,7 @@ Other arrays are not used. Pickled objects are refused.
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Collection
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -42,21 +43,21 @@ LARGEST_TIME_S = 9e9  # the year 2255; nanoseconds count to 2262
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
     """The gauge in the header, if there is one."""
     del options
-    header = _header(path, _read_arrays(path))
+    header = _header(path, read_arrays(path))
     return None if header is None else header.about().gauge
 
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read the poses, and their covariances if they are there."""
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path)
     header, stamp = _header(path, arrays), _stamps(path, arrays)
-    position = _floats(path, arrays, "position", (len(stamp), 3))
+    position = read_numbers(path, arrays, "position", (len(stamp), 3))
     covariance = None
     if "covariance" in arrays:
         size = 3 if arrays["covariance"].shape[-1:] == (3,) else 6
-        covariance = _floats(path, arrays, "covariance", (len(stamp), size, size))
+        covariance = read_numbers(path, arrays, "covariance", (len(stamp), size, size))
     oriented = "rotation" in arrays and (covariance is None or covariance.shape[-1] == 6)
-    rotation = _floats(path, arrays, "rotation", (len(stamp), 4)) if oriented else None
+    rotation = read_numbers(path, arrays, "rotation", (len(stamp), 4)) if oriented else None
     unused = sorted(set(arrays["names"]) - set(KEYS))
     remarks = (f"{path}: not used: {words.join(unused)}",) if unused else ()
     alike = tuple(name for name in unused if name == "P" or names_uncertainty(name))
@@ -101,7 +102,8 @@ def _stamps(path: Path, arrays: dict[str, Any]) -> Ints:
     return times.astype(np.int64)
 
 
-def _floats(path: Path, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> Floats:
+def read_numbers(path: Path, arrays: dict[str, Any], key: str, shape: tuple[int, ...]) -> Floats:
+    """One of the arrays; raises unless it has numbers, and this shape."""
     if key not in arrays:
         raise FormatError(f"{path}: there is no array `{key}`")
     array = arrays[key]
@@ -114,13 +116,13 @@ def _shape(array: Any) -> str:
     return f"{array.dtype} {array.shape}"
 
 
-def _read_arrays(path: Path) -> dict[str, Any]:
+def read_arrays(path: Path, keys: Collection[str] = KEYS) -> dict[str, Any]:
     """The arrays that are used, by key; `names` has the names of all."""
     try:
         with zipfile.ZipFile(existing_file(path)) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            refuse_size(path, sum(members[key].file_size for key in KEYS if key in members))
-            arrays = {key: _read_array(archive, members[key]) for key in KEYS if key in members}
+            refuse_size(path, sum(members[key].file_size for key in keys if key in members))
+            arrays = {key: _read_array(archive, members[key]) for key in keys if key in members}
     except (*DAMAGE, ValueError, NotImplementedError) as error:
         raise FormatError(f"{path}: damaged or no npz file ({reason_of(error)})") from error
     except (OSError, RuntimeError) as error:

@@ -10,6 +10,7 @@ SUMMARY = "worlds whose answer is known: simulate them, run filters, explain wha
 VERBS = {
     "simulate": "walk through a world with a LiDAR and an IMU; writes a recording",
     "run": "run a filter over a recording; writes its belief",
+    "remap": "the covariance of the map's error from a log of a run; writes the belief with it",
     "benchmark": "score filters on frozen tracks whose truth is exact; a leaderboard in a folder",
     "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }

@@ -89,6 +89,7 @@ FLAGS: dict[str, VerbFlags] = {
         switch("--list", "list the filters and their settings"),
         file("--telemetry", "FILE.parquet", "how each belief came about"),
         file("--innovations", "FILE", "a table for smfeval nis: .csv, .parquet"),
+        file("--map-log", "FILE.npz", "what smfeval lab remap needs"),
         switch("--force", "overwrite the files"),
         "what the recording does not say",
         flag("--lidar-topic", "/TOPIC", "bags: the LiDAR among several"),
@@ -106,8 +107,27 @@ FLAGS: dict[str, VerbFlags] = {
             default=None,
         ),
         *OUTPUT,
-        shown="output filter set list telemetry innovations force "
+        shown="output filter set list telemetry innovations map-log force "
         "lidar-topic imu-topic extrinsic imu-noise json quiet verbose",
+    ),
+    "remap": verb_flags(
+        "The means of a belief, with the covariance of the map's error that a log leads to.",
+        (
+            "map.npz est.square -o carried.square",
+            "map.npz est.tum -o carried.square --cross-lags 9",
+        ),
+        file("log", None, "map log of lab run --map-log, or of your filter"),
+        flag("belief", None, "track with the stamps of its scans, or of some of them"),
+        file("-o --output", "FILE", "belief track: .square, .parquet ..."),
+        flag(
+            "--cross-lags",
+            "N",
+            "beliefs back with cross-covariances (default: 0)",
+            type=int,
+            default=0,
+        ),
+        switch("--force", "overwrite the files"),
+        *OUTPUT,
     ),
     "benchmark": verb_flags(
         "Who reports what its errors are, on frozen tracks whose truth is exact; a leaderboard.",

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -19,6 +20,7 @@ from smfeval.io.innovations import WRITERS, write_innovations
 from smfeval.io.progress import listening
 from smfeval.show.render import json_text
 from smfeval_lab.filters import Filter, filter_named
+from smfeval_lab.filters.map_log import write_map_log
 from smfeval_lab.filters.run import Run, write_telemetry
 from smfeval_lab.recording import parse_imu_noise, read_recording
 from smfeval_lab.show import text
@@ -36,6 +38,10 @@ def run(chosen: argparse.Namespace) -> int:
     entry = filter_named(chosen.filter)
     _refuse_outputs(entry, chosen)
     settings = entry.settings(chosen.set)
+    if chosen.map_log is not None:
+        if not hasattr(settings, "map_log"):
+            raise OptionError(f"filter {chosen.filter} leaves no map log to write")
+        settings = replace(settings, map_log=True)
 
     names = ("lidar_topic", "imu_topic", "stamp_at", "no_point_times")
     options = {name: getattr(chosen, name) for name in names}
@@ -55,7 +61,7 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     if not chosen.quiet:
         print(text.run_text(done, verbose=chosen.verbose), end="")
-    print(text.run_last_line(done))
+    print(text.wrote_line(done.files, len(done.run.belief)))
     return 0
 
 
@@ -77,12 +83,16 @@ def _refuse_outputs(entry: Filter, chosen: argparse.Namespace) -> None:
         if chosen.innovations.suffix not in WRITERS:
             raise OptionError(f"{chosen.innovations}: innovations are {', '.join(WRITERS)}")
         files.append(chosen.innovations)
+    if chosen.map_log is not None:
+        if chosen.map_log.suffix != ".npz":
+            raise OptionError(f"{chosen.map_log}: a map log is written to a .npz file")
+        files.append(chosen.map_log)
     inputs = [Path(chosen.recording), *given_files(chosen.extrinsic)]
     check_outputs(files, inputs=inputs, force=chosen.force)
 
 
 def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
-    """Belief, telemetry and innovations: all that were asked for, or none."""
+    """Belief, telemetry, innovations and map log: all that were asked for, or none."""
     with ExitStack() as stack:
         beside = []
         if chosen.telemetry is not None and run.telemetry is not None:
@@ -94,6 +104,9 @@ def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
             temporary = stack.enter_context(replacing(chosen.innovations))
             write_innovations(run.innovations, temporary, ending=chosen.innovations.suffix)
             beside.append(chosen.innovations)
+        if chosen.map_log is not None and run.map_log is not None:
+            write_map_log(run.map_log, stack.enter_context(replacing(chosen.map_log)))
+            beside.append(chosen.map_log)
         return (*write(run.belief, chosen.output), *beside)
 
 

@@ -30,7 +30,7 @@ from typing import Protocol
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.patch_noise import LearntNoise
@@ -174,13 +174,13 @@ class CarriedCovariance:
     def _displace(self, scan: ScanSums) -> None:
         """s = D e + diag(R, R) (ranges + extrinsic) + (v, R w) clock."""
         turn = np.zeros((6, 6))
-        turn[:3, :3] = turn[3:, 3:] = scan.predicted_rotation
+        turn[:3, :3] = turn[3:, 3:] = scan.rotation
         J = np.zeros((6, self.first_anchor))
         J[:, : self.size] = scan.sweep
         J[:, self.ranges] = turn
         J[:, self.calibration.start : self.calibration.start + 6] = turn
         J[:3, self.calibration.stop - 1] = scan.velocity
-        J[3:, self.calibration.stop - 1] = scan.predicted_rotation @ scan.rate
+        J[3:, self.calibration.stop - 1] = scan.rotation @ scan.rate
         self._replace(self.shared, J, slice(0, self.first_anchor))
 
     def _update(self, scan: ScanSums) -> None:
@@ -190,7 +190,7 @@ class CarriedCovariance:
         self._patch_ratio = scan.precision * self.noise.patch_m2
         turn = np.eye(6)
         turn[3:, 3:] = scan.rotation
-        shares, gain = turn @ scan.information @ turn.T, scan.gain @ turn.T
+        shares, gain = turn @ scan.information[:k] @ turn.T, scan.gain @ turn.T
         A = shares.sum(axis=0)
         arm = scan.position - self.place[:k]
         lever = levers(arm)
@@ -291,6 +291,37 @@ class CarriedCovariance:
         for array in (self.place, self.known, self.points, self._part):
             array[at + 1 : -1] = array[at + 2 :]
         self.count -= 1
+
+
+class ReportedPoses:
+    """Follows the scans, and keeps the cross-covariances of those that are reported.
+
+    `lags` reported scans back; 0: none.
+    """
+
+    def __init__(self, carried: CarriedCovariance, lags: int):
+        self.carried = carried
+        self._lags, self._reported = lags, 0
+        self._pairs, self._blocks = list[Ints](), list[Floats]()
+
+    def follow(self, scan: ScanSums, *, reported: bool) -> Floats:
+        """The covariance (d, d) of the error state after the scan."""
+        covariance = self.carried.follow(scan)
+        if reported and self._lags:
+            past = self.carried.past[:6]
+            count, last = past.shape[1] // 6, self._reported
+            earlier = np.arange(last - count, last)
+            self._pairs.append(np.stack([earlier, np.full(count, last)], axis=1))
+            self._blocks.append(past.T.reshape(count, 6, 6))
+            self.carried.remember(self._lags)
+        self._reported += reported
+        return covariance
+
+    def cross(self) -> tuple[Ints, Floats] | None:
+        """Pairs i < j of reported scans and Cov(e_i, e_j) of their poses; None if not wanted."""
+        if len(self._blocks) < 2:
+            return None
+        return np.concatenate(self._pairs), np.concatenate(self._blocks)
 
 
 def _share(first: Floats, total: Floats, otherwise: float) -> Floats:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.track import AnyTrack, GaussianTrack
 from smfeval.track.innovations import Innovations
 from smfeval.words import count
+
+if TYPE_CHECKING:
+    from smfeval_lab.filters.map_log import MapLog
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Run:
     cpu_s: float
     notes: tuple[str, ...] = ()
     innovations: Innovations | None = None  # None: the filter does not tell
+    map_log: "MapLog | None" = None  # None: not asked for
 
     @property
     def updates(self) -> UpdateLog:
@@ -76,10 +80,15 @@ class Run:
     @property
     def sigma_m(self) -> float | None:
         """Reported sigma of the position along an axis, median over scans; None without one."""
-        if not isinstance(self.belief, GaussianTrack):
-            return None
-        trace = np.trace(self.belief.position_covariance, axis1=1, axis2=2)
-        return float(np.sqrt(np.median(trace) / 3))
+        return sigma_of(self.belief)
+
+
+def sigma_of(belief: AnyTrack) -> float | None:
+    """Sigma of the position along an axis, median over scans; None without covariances."""
+    if not isinstance(belief, GaussianTrack):
+        return None
+    trace = np.trace(belief.position_covariance, axis1=1, axis2=2)
+    return float(np.sqrt(np.median(trace) / 3))
 
 
 def begin_at_first_update(run: Run) -> Run:

@@ -2,7 +2,8 @@
 
 The covariance of the map's error changes neither the mean nor the gain of a filter. All that it
 needs of a scan is a record of a few hundred numbers (`ScanSums`), made here from the filter's rows
-and from nowhere else: `CarriedCovariance` reads the records as they come, or later from a log.
+and from nowhere else: `CarriedCovariance` reads the records as they come, or later from a log
+(`map_log`).
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ class Motion:
     """How the body moves at the end of a scan, and what its prediction does to the scan."""
 
     position: Floats  # (3,) world
-    rotation: Floats  # (3, 3) world from body
     velocity: Floats  # (3,) world
     rate: Floats  # (3,) body
     sweep: Floats  # (6, d) displacement of the scan (world axes) by the error state before it
@@ -51,13 +51,15 @@ class Matches:
 
 @dataclass(frozen=True)
 class ScanSums:
-    """One scan. The fields of the update are zero without matches."""
+    """One scan. The fields of the update are zero without matches.
+
+    How a log keeps a field is a row of `map_log.COLUMNS`.
+    """
 
     # prediction, see `Prediction` and `Motion`
     transition: Floats  # (d, d)
     added: Floats  # (d, d)
     step_m: float  # way since the scan before
-    predicted_rotation: Floats  # (3, 3)
     velocity: Floats  # (3,)
     rate: Floats  # (3,)
     sweep: Floats  # (6, d)
@@ -67,7 +69,7 @@ class ScanSums:
     matched: int  # rows
     precision: float  # 1 / r: sum of w^2 over sum of w
     gain: Floats  # (d, 6) G; I - K H is I - G sum_a A_a
-    information: Floats  # (k, 6, 6) A_a by class of births, rotation in body axes
+    information: Floats  # (classes + 1, 6, 6) A_a, oldest first, then zeros; rotation in body axes
     square_m2: float  # mean square of the residuals
     pair: Floats  # (3,) `PatchPairs.moments`
     # map
@@ -110,7 +112,7 @@ class ScanRecorder:
         before, self._position = self._position, motion.position
         step_m = 0.0 if before is None else float(np.linalg.norm(motion.position - before))
         self._walked_m += step_m
-        sums = self._sums(matches, len(prediction.transition))
+        update = self._sums(matches, len(prediction.transition))
         joined = -1
         if kept:
             joined = self.classes.add(self._births, self._scan, self._walked_m)
@@ -119,7 +121,6 @@ class ScanRecorder:
             transition=prediction.transition,
             added=prediction.added,
             step_m=step_m,
-            predicted_rotation=motion.rotation,
             velocity=motion.velocity,
             rate=motion.rate,
             sweep=motion.sweep,
@@ -127,24 +128,25 @@ class ScanRecorder:
             rotation=rotation,
             kept=kept or 0,
             joined=joined,
-            **sums,
+            **update,
         )
 
     def _sums(self, matches: Matches | None, size: int) -> dict[str, Any]:
         """The fields of the update."""
-        first = self.classes.first
+        information = np.zeros((self.classes.most + 1, 6, 6))
         if matches is None:
             return {
                 "matched": 0,
                 "precision": 0.0,
                 "gain": np.zeros((size, 6)),
-                "information": np.zeros((len(first), 6, 6)),
+                "information": information,
                 "square_m2": 0.0,
                 "pair": NO_PAIR,
             }
         H, weight, residual = matches.H, matches.weight, matches.residual
-        information = class_information(H, weight, matches.birth, first)
-        for each, seen in zip(self.classes.classes, np.einsum("kii->k", information), strict=True):
+        first = self.classes.first
+        information[: len(first)] = class_information(H, weight, matches.birth, first)
+        for each, seen in zip(self.classes.classes, np.einsum("kii->k", information), strict=False):
             if seen > 0:
                 each.used = self._scan
         return {

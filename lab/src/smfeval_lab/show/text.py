@@ -10,9 +10,11 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.track import Track
 from smfeval.why.one_track import motion as motion_of
 from smfeval_lab.filters import FILTERS, Filter
-from smfeval_lab.filters.run import Run, Telemetry
+from smfeval_lab.filters.remap import Remapped
+from smfeval_lab.filters.run import Run, Telemetry, sigma_of
 from smfeval_lab.recording import Recording
 from smfeval_lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS
 
@@ -63,10 +65,9 @@ def run_text(done: FinishedRun, *, verbose: bool = False) -> str:
     return f"{done.recording.name}\n{words.columns(rows)}\n"
 
 
-def run_last_line(done: FinishedRun) -> str:
+def wrote_line(files: Sequence[Path], scans: int) -> str:
     """One line: the files written, and the number of scans."""
-    files = " and ".join(str(file) for file in done.files)
-    return f"wrote {files}: {words.count(len(done.run.belief), 'scan')}"
+    return f"wrote {' and '.join(str(file) for file in files)}: {words.count(scans, 'scan')}"
 
 
 def _run_details(updates: Telemetry) -> list[tuple[str, str]]:
@@ -101,6 +102,37 @@ def run_document(done: FinishedRun) -> dict[str, Any]:
         "sigma_m": done.run.sigma_m,
         "notes": [*done.recording.notes, *done.run.notes],
         "files": [str(file) for file in done.files],
+    }
+
+
+def remap_text(found: Remapped, log: Path, belief: Track) -> str:
+    """How many beliefs have a new covariance, and how much wider it is."""
+    before, after = sigma_of(belief), sigma_of(found.belief)
+    reported = "" if before is None else f"{words.length(before)} reported, "
+    rows = [
+        ("log", f"{log}, {words.count(found.scans, 'scan')}"),
+        ("beliefs", words.count_of(len(found.belief), len(belief), "")),
+        ("sigma", f"{reported}{words.length(after or 0.0)} carried (median, position, per axis)"),
+    ]
+    return f"{belief.provenance.name}\n{words.columns(rows)}\n"
+
+
+def remap_document(
+    found: Remapped, log: Path, belief: Track, files: Sequence[Path]
+) -> dict[str, Any]:
+    """A belief with another covariance, as strict JSON data."""
+    cross = found.belief.cross
+    return {
+        "schema": "smfeval.remap/1",
+        "log": str(log),
+        "belief": belief.provenance.name,
+        "scans": found.scans,
+        "beliefs": len(found.belief),
+        "left_out": found.left_out,
+        "pairs": 0 if cross is None else len(cross),
+        "sigma_before_m": sigma_of(belief),
+        "sigma_m": sigma_of(found.belief),
+        "files": [str(file) for file in files],
     }
 
 

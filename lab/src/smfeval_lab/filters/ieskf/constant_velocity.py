@@ -90,4 +90,4 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     sweep[:3, at.VELOCITY] = -tau * state.rotation
     sweep[3:, RATE] = -tau * state.rotation
     velocity = state.rotation @ state.velocity
-    return Motion(state.position, state.rotation, velocity, way.rate[-1], sweep)
+    return Motion(state.position, velocity, way.rate[-1], sweep)

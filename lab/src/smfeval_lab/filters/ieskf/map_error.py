@@ -4,19 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.births import levers
-from smfeval_lab.filters.carried import CarriedCovariance, Priors
+from smfeval_lab.filters.carried import Priors
 from smfeval_lab.filters.ieskf import constant_velocity
 from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
+from smfeval_lab.filters.map_log import MapLog, pack, unpack
 from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder, ScanSums
+
+ROUNDING = 1e-12  # of the covariance: less of Q is what a difference of covariances leaves
 
 
 class MapError:
-    """Follows the filter scan by scan."""
+    """Records the filter scan by scan, and follows the records where that is wanted."""
 
     def __init__(self, start: State, settings: Settings):
         priors = Priors(  # what the settings say of the sensor's calibration
@@ -27,15 +31,38 @@ class MapError:
             range_rad=settings.prior_range_m / settings.prior_view_m,
             view_m=settings.prior_view_m,
         )
-        classes = settings.map_classes
-        self.carried = CarriedCovariance(start.covariance, priors=priors, classes=classes)
-        self._recorder = ScanRecorder(classes)
+        log = MapLog(start.covariance, priors, settings.map_classes)
+        self.log = log if settings.map_log else None
+        self.poses = log.poses(settings.cross_lags) if settings.map_error == "carried" else None
+        self._recorder = ScanRecorder(settings.map_classes)
         self._covariance = start.covariance
         self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
-        self._every, self._lags = settings.report_every, settings.cross_lags
-        self._scans, self._pairs, self._blocks = 0, list[Ints](), list[Floats]()
+        self._every, self._scans = settings.report_every, 0
 
-    def record(
+    def follow(
+        self,
+        update: Update,
+        transition: Floats,
+        way: ImuTrajectory,
+        scan_s: float,
+        kept: int | None,
+    ) -> Floats:
+        """The covariance (17, 17) to publish with the filter's state after the scan.
+
+        `kept` points of it are new in the map; None: it was not added.
+        """
+        # as a log has it, so that the same is followed here and later
+        row = pack(self._record(update, transition, way, scan_s, kept))
+        reported = self._scans % self._every == 0
+        self._scans += 1
+        if self.log is not None:
+            self.log.stamp.append(update.posterior.stamp)
+            self.log.rows.append(row)
+        if self.poses is None:
+            return update.posterior.covariance
+        return self.poses.follow(unpack(row), reported=reported)
+
+    def _record(
         self,
         update: Update,
         transition: Floats,
@@ -43,41 +70,19 @@ class MapError:
         scan_s: float,
         kept: int | None,
     ) -> ScanSums:
-        """The sums of a scan of which `kept` points are new in the map (`ScanRecorder.record`)."""
-        F, P = transition, self._covariance
+        F, P, Q = transition, self._covariance, update.prior.covariance
         self._covariance = update.posterior.covariance
         motion = self._motion(update.prior, way, scan_s)
         # the predicted error, in the tangent space of the last linearisation: I - K H = I - G A
         J = update.jacobian
         back = np.linalg.inv(J)
-        added = back @ (update.prior.covariance - F @ P @ F.T) @ back.T
+        Q = Q - F @ P @ F.T
+        Q[np.abs(Q) < ROUNDING * np.sqrt(np.outer(*2 * [np.diag(update.prior.covariance)]))] = 0.0
+        added = symmetrise(back @ Q @ back.T)
         prediction = Prediction(back @ F, added, replace(motion, sweep=motion.sweep @ J))
         state = update.posterior
         matches = matches_of(update)
         return self._recorder.record(prediction, matches, state.position, state.rotation, kept)
-
-    def follow(self, scan: ScanSums) -> Floats:
-        """The covariance (17, 17) to publish with the filter's state after the scan."""
-        covariance = self.carried.follow(scan)
-        if self._lags and self._scans % self._every == 0:
-            self._remember(self._scans // self._every)
-        self._scans += 1
-        return covariance
-
-    def _remember(self, number: int) -> None:
-        """Cross-covariances of this scan with those remembered; then it is one of them."""
-        past = self.carried.past[at.POSE]
-        count = past.shape[1] // 6
-        earlier = np.arange(number - count, number)
-        self._pairs.append(np.stack([earlier, np.full(count, number)], axis=1))
-        self._blocks.append(past.T.reshape(count, 6, 6))
-        self.carried.remember(self._lags)
-
-    def cross(self) -> tuple[Ints, Floats] | None:
-        """Pairs i < j of reported scans and Cov(e_i, e_j) of their poses; None if not wanted."""
-        if len(self._blocks) < 2:
-            return None
-        return np.concatenate(self._pairs), np.concatenate(self._blocks)
 
 
 def matches_of(update: Update) -> Matches | None:
@@ -106,4 +111,4 @@ def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
     sweep[:3, at.VELOCITY] = -tau * np.eye(3)
     sweep[:3, at.ROTATION] = tau * levers(state.velocity[None])[0, :3, 3:] @ state.rotation
     sweep[3:, at.GYRO_BIAS] = tau * state.rotation
-    return Motion(state.position, state.rotation, state.velocity, way.rate[-1], sweep)
+    return Motion(state.position, state.velocity, way.rate[-1], sweep)

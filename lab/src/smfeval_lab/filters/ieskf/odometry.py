@@ -61,7 +61,8 @@ def run(
         density = inertial.chosen_densities(recording.imu, recording.imu_noise, settings)
         predictor = ByImu(recording, settings, field, density)
     learned = NOISE_ESTIMATORS[settings.noise]
-    map_error = None if settings.map_error == "ignored" else MapError(state, settings)
+    followed = settings.map_error == "carried" or settings.map_log
+    map_error = MapError(state, settings) if followed else None
 
     waited = compile_loops()
     clock = process_time()
@@ -76,9 +77,8 @@ def run(
             kept = field.add(to_world(point, state), state.position)
         if map_error is not None:
             scan_s = (scan.end - scan.start) / NANOSECONDS
-            sums = map_error.record(update, transition, way, scan_s, kept)
-            believed = replace(state, covariance=map_error.follow(sums))
-            records[-1] = replace(records[-1], belief=believed)
+            covariance = map_error.follow(update, transition, way, scan_s, kept)
+            records[-1] = replace(records[-1], belief=replace(state, covariance=covariance))
         report(done + 1, len(scans))
 
     # The world is where the body starts, level but for the accelerometer's bias. The covariance
@@ -88,13 +88,15 @@ def run(
     body = recording.body
     about = About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
     belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
-    cross = _cross_covariance(records, settings) if map_error is None else map_error.cross()
+    poses = None if map_error is None else map_error.poses
+    cross = _cross_covariance(records, settings) if poses is None else poses.cross()
     return Run(
         belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
         telemetry=Telemetry.of_rows([record.telemetry for record in records]),
         cpu_s=process_time() - clock,
         notes=(*waited, *stand, *left_out, *unmatched_notes(records)),
         innovations=innovations_of(records, recording.name),
+        map_log=None if map_error is None else map_error.log,
     )
 
 
@@ -268,16 +270,10 @@ def _rms(residual: Floats) -> float:
 def belief_of(
     records: Sequence[ScanRecord], about: About, name: str
 ) -> tuple[GaussianTrack, Floats]:
-    """Beliefs at the ends of the scans, and what turns error states into right perturbations.
-
-    The filter's error state adds the position in world axes; the right perturbation of a track has
-    it in body axes: rho = R^T d.
-    """
+    """Beliefs at the ends of the scans, and what turns error states into right perturbations."""
     states = [record.belief for record in records]
     rotation = np.stack([state.rotation for state in states])
-    turn = np.zeros((len(states), 6, 6))
-    turn[:, :3, :3] = np.swapaxes(rotation, 1, 2)
-    turn[:, 3:, 3:] = np.eye(3)
+    turn = right_perturbations(rotation)
     belief = GaussianTrack(
         np.array([state.stamp for state in states], dtype=np.int64),
         np.stack([state.position for state in states]),
@@ -287,6 +283,18 @@ def belief_of(
         provenance=Provenance(name, about.algorithm or "ieskf"),
     )
     return belief, turn
+
+
+def right_perturbations(rotation: Floats) -> Floats:
+    """What turns error states into right perturbations. (n, 3, 3) -> (n, 6, 6).
+
+    The filter's error state adds the position in world axes; the right perturbation of a track has
+    it in body axes: rho = R^T d.
+    """
+    turn = np.zeros((len(rotation), 6, 6))
+    turn[:, :3, :3] = np.swapaxes(rotation, 1, 2)
+    turn[:, 3:, 3:] = np.eye(3)
+    return turn
 
 
 def _cross_covariance(

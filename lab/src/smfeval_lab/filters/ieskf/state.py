@@ -107,6 +107,7 @@ class Settings:
     refuse_other_side: bool = True  # planes whose map points were seen from their other side
     map_rule: MapRule = "keep"  # points of a voxel that the map keeps
     map_error: MapErrorKind = "ignored"  # carried beside the filter
+    map_log: bool = False  # keep what `lab remap` needs, see --map-log
     map_classes: int = ranged(16, 4, 256)  # parts of the map whose errors are carried
     prior_extrinsic_m: float = ranged(
         0.0, 0.0, 1.0
