@@ -5,7 +5,8 @@ import pytest
 
 from smfeval.errors import OptionError
 from smfeval_lab.motion import simulate_walk
-from smfeval_lab.scene import Scene, cast
+from smfeval_lab.scene import Scene, box, cast
+from smfeval_lab.sensors.faults import HANDHELD_FAULTS
 from smfeval_lab.sensors.lidar import LidarModel
 from smfeval_lab.simulate import simulate
 from smfeval_lab.worlds import ADVERSARIAL, EASY, HANDHELD, WORLDS, world_named
@@ -183,3 +184,30 @@ def test_the_reference_is_the_walk():
 def test_a_seed_is_not_negative():
     with pytest.raises(OptionError, match="seed"):
         simulate("courtyard", -1, duration_s=2)
+
+
+def test_a_world_in_the_hand_is_rough_and_has_bushes_and_people():
+    usual, held = (WORLDS["college_short"].build(1, each) for each in (None, HANDHELD_FAULTS))
+    np.testing.assert_array_equal(usual.route.waypoint, held.route.waypoint)
+    assert held.scene.surfaces[0].row.tolist() == usual.scene.surfaces[0].row.tolist()
+    assert len(held.scene.crowns) > 10
+    assert len(held.scene.moving) >= 3
+    assert held.scene.ground.tufts.rms_m > 0
+    assert held.gait.hand_rad > usual.gait.hand_rad == 0
+    same = WORLDS["street"].build(1, HANDHELD_FAULTS)  # is such a world already
+    assert len(same.scene.crowns) == len(WORLDS["street"].build(1).scene.crowns)
+
+
+def test_relief_moves_the_returns_of_walls_by_its_rms_and_stays_where_it_is(rng):
+    walls = (box((0.0, 0.0, 0.0), (20.1, 20.1, 20.1)),)
+    flat, rough = Scene(walls), Scene(walls, relief_m=5e-3)
+    ray = rng.normal(size=(20_000, 3))
+    ray /= np.linalg.norm(ray, axis=1)[:, None]
+    origin = np.zeros_like(ray)
+    met = cast(rough, origin, ray, 60.0)
+    moved = met - cast(flat, origin, ray, 60.0)
+    assert np.sqrt(np.mean(moved**2)) == pytest.approx(5e-3, rel=0.05)
+    np.testing.assert_array_equal(
+        cast(rough, origin, ray, 60.0) - cast(flat, origin, ray, 60.0), moved
+    )
+    assert np.isinf(cast(rough, origin, ray, 5.0)).all()

@@ -308,6 +308,27 @@ def mix(i: int, j: int, k: int, seed: int) -> np.uint64:
     return bits ^ (bits >> np.uint64(31))
 
 
+@jit_compile
+def roughen(rays: Rays, reach: float, highest: float, cell: float) -> None:
+    """Move returns along their rays by a relief that is fixed in the world, within +-`highest`.
+
+    Heights are drawn for the corners of a grid, trilinear in between; a ray without a return, at
+    `reach`, stays as it is.
+    """
+    for r in range(len(rays.nearest)):
+        if rays.nearest[r] >= reach:
+            continue
+        x, y, z = (rays.start[r] + rays.nearest[r] * rays.step[r]) / cell
+        i, j, k = np.floor(x), np.floor(y), np.floor(z)
+        height = 0.0
+        for corner in range(8):
+            a, b, c = corner & 1, (corner >> 1) & 1, corner >> 2
+            weight = (1 - abs(x - i - a)) * (1 - abs(y - j - b)) * (1 - abs(z - k - c))
+            drawn = float(mix(int(i) + a, int(j) + b, int(k) + c, 1) >> np.uint64(11)) * 2.0**-53
+            height += weight * (2 * drawn - 1)
+        rays.nearest[r] += highest * height
+
+
 class Crowns(NamedTuple):
     """Ellipsoids full of leaves."""
 

@@ -242,6 +242,7 @@ def _find_slices(
 
 GRAIN_RAD = 2 * np.pi / 65535  # rays are sorted by azimuth to this
 BATCH = 2**15  # rays that are cast together: their coordinates stay in cache
+RELIEF_CELL_M = 0.25  # edge of a cell of the relief: half a stone
 LEAF_SEED = 0  # crowns differ by their places: leaves are drawn for places in the world
 REST = -1  # the path of a surface that does not move
 
@@ -254,6 +255,7 @@ class Scene:
     ground: Ground | None = None
     crowns: tuple[Crown, ...] = ()
     moving: tuple[Moving, ...] = ()
+    relief_m: float = 0.0  # rms by which surfaces at rest are rough
 
     @cached_property
     def footprints(self) -> Footprints:
@@ -346,6 +348,9 @@ def _batch(
     if scene.surfaces:
         slices = _find_slices(scene.footprints, centre, spread, azimuth, farthest_m)
         compiled.cast_solids(rays, slices, scene.solids)
+        if scene.relief_m:  # uniform corners have variance 1/3, of which (2/3)^3 is left
+            highest = scene.relief_m * np.sqrt(81 / 8)
+            compiled.roughen(rays, farthest_m, float(highest), RELIEF_CELL_M)
     if scene.moving:
         prints = scene.moving_footprints(float(time.min()), float(time.max()))
         slices = _find_slices(prints, centre, spread, azimuth, farthest_m)

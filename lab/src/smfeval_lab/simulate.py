@@ -39,7 +39,8 @@ def simulate(
     duration_s
         Less than the whole route.
     faults
-        Those of the world unless given; `NO_FAULTS` for none.
+        Those of the world unless given; `NO_FAULTS` for none. `HANDHELD_FAULTS` also make walls
+        and ground rough, and bring bushes, people and the sway of an arm.
     imu, lidar
         Sensor models, as a filter is told.
     imu_T_lidar
@@ -52,7 +53,7 @@ def simulate(
     world = world_named(world) if isinstance(world, str) else world
     imu, lidar = imu or ImuModel(), lidar or LidarModel()
     faults = world.faults if faults is None else faults
-    built = world.build(seed)
+    built = world.build(seed, faults)
     walk, imu_chance, lidar_chance, fault_chance, survey_chance = (
         np.random.default_rng([seed, part]) for part in range(1, 6)
     )

@@ -146,6 +146,18 @@ def test_a_plane_through_fewer_points_is_that_of_these_alone(rng, count):
     np.testing.assert_array_equal(some.good, these.good)
 
 
+def test_a_plane_by_its_offset_is_the_least_squares_of_n_x_equal_to_minus_one(rng):
+    point = rng.normal(size=(50, 5, 3)) * [0.4, 0.4, 0.02] + [60.0, 10.0, -1.0]
+    found = planes_through(point, 0.5, fit="offset")
+    for each, normal, offset in zip(point, found.normal, found.offset, strict=True):
+        n = np.linalg.lstsq(each, -np.ones(5), rcond=None)[0]
+        np.testing.assert_allclose([*normal, offset], [*n, 1] / np.linalg.norm(n), rtol=1e-6)
+    straight = planes_through(point, 0.5).normal
+    assert np.abs(found.normal[:, 2]).mean() < np.abs(straight[:, 2]).mean() - 0.01  # it tilts
+    line = np.linspace(0, 1, 5)[:, None] * np.ones(3)
+    assert not planes_through(line[None], 0.5, least_spread=0.0, fit="offset").good.any()
+
+
 def test_neighbourhoods_are_those_of_faces_edges_and_cubes():
     square = {name: np.sum(search_steps(name) ** 2, axis=1) for name in ("7", "19", "27", "125")}
     assert square["7"].max() == 1

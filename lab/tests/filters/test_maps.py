@@ -107,7 +107,7 @@ def test_planes_are_those_of_the_eigenvectors(rng):
     low, middle = np.transpose([lower_eigenvalues(each) for each in C])
     np.testing.assert_allclose(low, value[:, 0], atol=1e-12)
     np.testing.assert_allclose(middle, value[:, 1], atol=1e-12)
-    normal, _, _, _ = fit_planes(point, np.full(len(point), 5))
+    normal, _, _, _ = fit_planes(point, np.full(len(point), 5), False)
     np.testing.assert_allclose(np.abs(np.einsum("ni,ni->n", normal, vector[:, :, 0])), 1, rtol=1e-9)
 
 

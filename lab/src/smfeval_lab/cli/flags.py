@@ -61,7 +61,7 @@ FLAGS: dict[str, VerbFlags] = {
             "--faults",
             "FAULTS",
             f"what filters do not know: {FAULTS} (default: handheld in park, street, campus and "
-            "campus_loop, else typical)",
+            "campus_loop, else typical); handheld also brings rough surfaces, bushes and people",
         ),
         choice("--lidar", LIDARS, "default: spinning", default="spinning"),
         choice(

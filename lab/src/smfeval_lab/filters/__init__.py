@@ -67,7 +67,7 @@ class Filter:
 FAST_LIO = (
     *("every=3", "iterations=4", "process=sample", "attitude_transition=identity"),
     *("start_covariance=shipped", "level=false", "rematch=converged", "least_spread=0"),
-    "refuse_other_side=false",
+    *("plane_fit=offset", "refuse_other_side=false"),
 )
 
 
@@ -101,7 +101,7 @@ FILTERS = {
         family=(
             *("motion=constant_velocity", "every=2", "iterations=7", "undistortions=3"),
             *("converged_step=1.5e-4", "rematch=converged", "thinning=first", "map_rule=replace"),
-            *("search=125", "least_spread=0", "refuse_other_side=false"),
+            *("search=125", "least_spread=0", "refuse_other_side=false", "plane_fit=offset"),
         ),
     ),
     "gtsam-smoother": Filter(

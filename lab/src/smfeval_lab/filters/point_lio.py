@@ -30,6 +30,7 @@ from smfeval_lab.filters.ieskf import Settings as FilterSettings
 from smfeval_lab.filters.ieskf.cloud import far_points
 from smfeval_lab.filters.ieskf.maps import VoxelMap, compile_loops, voxel_number
 from smfeval_lab.filters.ieskf.odometry import ScanRecord, belief_of, turn_cross, unmatched_notes
+from smfeval_lab.filters.ieskf.planes import PlaneFit
 from smfeval_lab.filters.ieskf.start import state_from_standstill
 from smfeval_lab.filters.ieskf.state import POSE, POSITION, State
 from smfeval_lab.filters.point_updates import (
@@ -70,6 +71,7 @@ class Settings:
     many_rows: ManyRows = (
         "multiply"  # by r, where over 30 points share a time; or divide as is right
     )
+    plane_fit: PlaneFit = "offset"  # n x = -1, as shipped; or least squares of distances
     cross_lags: int = ranged(0, 0, 1000)  # scans back to which cross-covariances are reported
 
     def __post_init__(self) -> None:
@@ -82,7 +84,9 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     check_recording(recording)
     start, stand = state_from_standstill(recording, FilterSettings(standing_s=settings.standing_s))
     scans, left_out = usable_scans(recording, start.stamp, undistort=False)
-    field = VoxelMap(settings.voxel_m, "first", search="125", least_spread=0.0)
+    field = VoxelMap(
+        settings.voxel_m, "first", search="125", least_spread=0.0, plane_fit=settings.plane_fit
+    )
     belief = first_belief(start)
     noise, samples = noise_of(settings), imu_samples(recording, start.stamp)
 

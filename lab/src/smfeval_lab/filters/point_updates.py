@@ -276,7 +276,7 @@ def match_point(
     found, have, _ = nearest_points(place, search.table, search.steps)
     if have[0] < NEIGHBOURS:
         return 0
-    off, _, farthest = fit_plane(found[0], normal)
+    off, _, farthest = fit_plane(found[0], normal, search.by_offset)
     square = 0.0
     for i in range(3):
         off += normal[i] * place[0, i]

@@ -21,9 +21,12 @@ class World:
     builder: Builder
     faults: Faults = TYPICAL_FAULTS
 
-    def build(self, seed: int) -> BuiltWorld:
-        """The scene and route of one seed."""
-        return self.builder(np.random.default_rng([seed, 0]))
+    def build(self, seed: int, faults: Faults | None = None) -> BuiltWorld:
+        """The scene and route of one seed; with hand-held faults, as such a scanner meets it."""
+        built = self.builder(np.random.default_rng([seed, 0]))
+        if faults == HANDHELD_FAULTS != self.faults:
+            return outdoors.held_by_hand(built, np.random.default_rng([seed, 6]))
+        return built
 
 
 @dataclass(frozen=True)

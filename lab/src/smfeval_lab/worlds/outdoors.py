@@ -5,7 +5,7 @@ in the hand.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -101,6 +101,35 @@ def people(
 def person(pose: Floats) -> Moving:
     """Someone 1.75 m tall along a path of poses (knots, 4)."""
     return Moving((pillar(0, 0, 0.22, 0.0, 1.5), pillar(0, 0, 0.1, 1.5, 1.75)), pose)
+
+
+WALL_RMS_M = 5e-3  # unfinished walls may be 10 mm off over a metre (DIN 18202)
+BUSH_EVERY_M, BUSH_ASIDE_M = 8.0, (3.2, 5.0)
+
+
+def held_by_hand(built: BuiltWorld, rng: np.random.Generator) -> BuiltWorld:
+    """Another world as a scanner in the hand meets it.
+
+    Walls and ground are rough, bushes stand beside the route, people walk there.
+    """
+    route, scene = built.route, built.scene
+    ground = _textured(scene.ground or Ground(), GRAVEL_RMS_M, rng)
+    walked = np.arange(0.0, route.length_m, BUSH_EVERY_M)
+    along = route.path.derivative(1)(walked)
+    across = np.stack([-along[:, 1], along[:, 0]], axis=-1) / np.hypot(*along.T)[:, None]
+    aside = rng.choice([-1, 1], size=len(walked)) * rng.uniform(*BUSH_ASIDE_M, size=len(walked))
+    places = route.path(walked) + aside[:, None] * across
+    clear = [p for p in places if np.hypot(*(route.places - p).T).min() > BUSH_ASIDE_M[0] - 0.5]
+    crowns = [parts.bush(float(x), float(y), rng) for x, y in clear]
+    moving = people(route, ground, every_m=45.0, rng=rng)
+    held = replace(
+        scene,
+        ground=ground,
+        crowns=(*scene.crowns, *crowns),
+        moving=(*scene.moving, *moving),
+        relief_m=WALL_RMS_M,
+    )
+    return BuiltWorld(held, route, HANDHELD)
 
 
 COURT, GARDEN, STREET = "court", "garden", "street"

@@ -15,7 +15,13 @@ from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval_lab.compiled import jit_compile
-from smfeval_lab.filters.ieskf.planes import LEAST_SPREAD, Planes, fit_planes, planes_through
+from smfeval_lab.filters.ieskf.planes import (
+    LEAST_SPREAD,
+    PlaneFit,
+    Planes,
+    fit_planes,
+    planes_through,
+)
 
 
 class Map(Protocol):
@@ -102,10 +108,12 @@ class VoxelMap:
         search: Search = "27",
         fewest: int = NEIGHBOURS,
         least_spread: float = LEAST_SPREAD,
+        plane_fit: PlaneFit = "principal",
     ):
         self._table = empty_table(voxel_m, FIRST_SIZE)
         self._rule = RULES[rule]
         self._steps, self._fewest, self._least = search_steps(search), fewest, least_spread
+        self._fit: PlaneFit = plane_fit
         self._used = 0
         self._births = 0
         self._seen_from = np.zeros((FIRST_BIRTHS, 3))
@@ -116,7 +124,7 @@ class VoxelMap:
     @property
     def search(self) -> "PointSearch":
         """For compiled loops that look for neighbours themselves."""
-        return PointSearch(self._table, self._steps)
+        return PointSearch(self._table, self._steps, self._fit == "offset")
 
     def planes(self, point: Floats) -> Planes:
         """The plane through the five nearest points of the map, near enough and flat.
@@ -126,9 +134,9 @@ class VoxelMap:
         found, have, birth = nearest_points(point, self._table, self._steps)
         size, least = self._table.voxel_m, self._least
         if self._fewest == NEIGHBOURS:
-            planes = planes_through(found, size, least_spread=least)
+            planes = planes_through(found, size, least_spread=least, fit=self._fit)
         else:
-            planes = planes_through(found, size, have, least_spread=least)
+            planes = planes_through(found, size, have, least_spread=least, fit=self._fit)
             birth = np.where(np.arange(NEIGHBOURS) < have[:, None], birth, birth[:, :1])
         good = planes.good & (have >= self._fewest)
         return planes._replace(good=good, birth=birth, seen_from=self._seen_from)
@@ -158,7 +166,7 @@ def compile_loops() -> tuple[str, ...]:
     table, origin = empty_table(1.0, 2), np.zeros((1, 3))
     insert_points(origin, voxel_number(origin, 1.0), table, 0, KEEP)
     found, have, _ = nearest_points(origin, table, search_steps("7"))
-    fit_planes(found, have)
+    fit_planes(found, have, False)
     copy_voxels(table, empty_table(1.0, 4))
     waited = process_time() - begin
     return (f"loops compiled in {words.duration(waited)}, once",) if waited > LONG_COMPILE_S else ()
@@ -180,10 +188,11 @@ class VoxelTable(NamedTuple):
 
 
 class PointSearch(NamedTuple):
-    """Where neighbours are looked for: a table, and the steps to the voxels around one."""
+    """Where neighbours are looked for, and how a plane goes through them."""
 
     table: VoxelTable
-    steps: Ints
+    steps: Ints  # to the voxels around one
+    by_offset: bool  # see `fit_plane`
 
 
 def empty_table(voxel_m: float, size: int) -> VoxelTable:

@@ -165,6 +165,7 @@ def _map(settings: Settings, known: Map | None) -> Map:
             search=settings.search,
             fewest=settings.fewest_neighbours,
             least_spread=settings.least_spread,
+            plane_fit=settings.plane_fit,
         )
     if known is None:
         raise OptionError("map=known needs the map: run(recording, settings, known=KnownMap(...))")

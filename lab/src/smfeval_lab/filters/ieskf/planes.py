@@ -1,6 +1,6 @@
 """Planes through few points: the plane of least squares, and whether the points are flat."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,19 @@ class Planes(NamedTuple):
 
 
 GRAZING = 0.3  # cosine: seen from nearer to the plane than this, a side is the scatter of normals
+PlaneFit = Literal["principal", "offset"]  # least squares of distances; of n x = -1 (Fast-LIO2)
 MOST_BEHIND = 0.5  # share of a plane's points, seen from its other side, from which it is refused
 FLAT_M = 0.1  # no point may lie farther from the plane (Fast-LIO2)
 LEAST_SPREAD = 0.02  # of the second direction, in squared voxels: points on a line are no plane
 
 
 def planes_through(
-    point: Floats, voxel_m: float, have: Ints | None = None, *, least_spread: float = LEAST_SPREAD
+    point: Floats,
+    voxel_m: float,
+    have: Ints | None = None,
+    *,
+    least_spread: float = LEAST_SPREAD,
+    fit: PlaneFit = "principal",
 ) -> Planes:
     """Planes n x + d = 0 through sets of k points, good if the points are flat. (n, k, 3).
 
@@ -34,26 +40,30 @@ def planes_through(
     """
     if have is None:
         have = np.full(len(point), point.shape[1])
-    normal, offset, middle, farthest = fit_planes(point, have)
+    normal, offset, middle, farthest = fit_planes(point, have, fit == "offset")
     good = (middle >= least_spread * voxel_m**2) & (farthest < FLAT_M)
     return Planes(normal, offset, good)
 
 
 @jit_compile
-def fit_planes(point: Floats, have: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+def fit_planes(point: Floats, have: Ints, by_offset: bool) -> tuple[Floats, Floats, Floats, Floats]:
     """Normal, offset, middle eigenvalue and farthest point of each set. (n, k, 3), (n,)."""
     n = len(point)
     normal, offset = np.zeros((n, 3)), np.zeros(n)
     middle, farthest = np.zeros(n), np.zeros(n)
     for i in range(n):
         if have[i] > 0:
-            offset[i], middle[i], farthest[i] = fit_plane(point[i, : have[i]], normal[i])
+            those = point[i, : have[i]]
+            offset[i], middle[i], farthest[i] = fit_plane(those, normal[i], by_offset)
     return normal, offset, middle, farthest
 
 
 @jit_compile
-def fit_plane(point: Floats, normal: Floats) -> tuple[float, float, float]:
-    """Offset, middle eigenvalue and farthest distance of a set; writes its normal. (k, 3), (3,)."""
+def fit_plane(point: Floats, normal: Floats, by_offset: bool) -> tuple[float, float, float]:
+    """Offset, middle eigenvalue and farthest distance of a set; writes its normal. (k, 3), (3,).
+
+    The plane of least squares; `by_offset` of n x = -1, as published filters have it.
+    """
     count = len(point)
     x, y, z = 0.0, 0.0, 0.0
     for m in range(count):
@@ -71,13 +81,40 @@ def fit_plane(point: Floats, normal: Floats) -> tuple[float, float, float]:
     C[1, 0], C[2, 0], C[2, 1] = C[0, 1], C[0, 2], C[1, 2]
 
     low, middle = lower_eigenvalues(C)
-    null_direction(C, low, normal)
-    offset = -(normal[0] * x + normal[1] * y + normal[2] * z)
+    if by_offset:
+        offset = solve_offset_plane(C, x, y, z, normal)
+    else:
+        null_direction(C, low, normal)
+        offset = -(normal[0] * x + normal[1] * y + normal[2] * z)
     farthest = 0.0
     for m in range(count):
         off = normal[0] * point[m, 0] + normal[1] * point[m, 1] + normal[2] * point[m, 2] + offset
         farthest = max(farthest, abs(off))
     return offset, middle, farthest
+
+
+@jit_compile
+def solve_offset_plane(C: Floats, x: float, y: float, z: float, normal: Floats) -> float:
+    """The plane of least squares of n x = -1 through points of mean m and covariance C.
+
+    n = -(C + m m^T)^-1 m, which is along a = adj(C) m; its offset is (det C + m a) / |a|. It tilts
+    away from the plane of the points as these spread, and as the origin lies beside them: by
+    L s^2 / (D w^2) for a spread s across and w along a plane at distance D from the origin, with
+    the points a way L beside its foot.
+    """
+    a = C[1, 1] * C[2, 2] - C[1, 2] ** 2
+    b = C[0, 2] * C[1, 2] - C[0, 1] * C[2, 2]
+    c = C[0, 1] * C[1, 2] - C[0, 2] * C[1, 1]
+    d = C[0, 0] * C[2, 2] - C[0, 2] ** 2
+    e = C[0, 1] * C[0, 2] - C[0, 0] * C[1, 2]
+    f = C[0, 0] * C[1, 1] - C[0, 1] ** 2
+    u, v, w = a * x + b * y + c * z, b * x + d * y + e * z, c * x + e * y + f * z
+    length = np.sqrt(u * u + v * v + w * w)
+    if length == 0.0:  # points on a line
+        return np.inf
+    normal[0], normal[1], normal[2] = -u / length, -v / length, -w / length
+    determinant = C[0, 0] * a + C[0, 1] * b + C[0, 2] * c
+    return (determinant + x * u + y * v + z * w) / length
 
 
 @jit_compile

@@ -23,7 +23,7 @@ from smfeval.errors import OptionError
 from smfeval.maths.arrays import Floats
 from smfeval_lab.filters.ieskf import rotations
 from smfeval_lab.filters.ieskf.maps import NEIGHBOURS, MapRule, Search
-from smfeval_lab.filters.ieskf.planes import LEAST_SPREAD
+from smfeval_lab.filters.ieskf.planes import LEAST_SPREAD, PlaneFit
 from smfeval_lab.filters.settings import ranged, refuse_outside
 
 SIZE = 17
@@ -129,6 +129,7 @@ class Settings:
     search: Search = "27"  # voxels in which neighbours are looked for
     fewest_neighbours: int = ranged(NEIGHBOURS, 3, NEIGHBOURS)  # that a plane goes through
     least_spread: float = ranged(LEAST_SPREAD, 0.0, 1.0)  # squared voxels; less is no plane
+    plane_fit: PlaneFit = "principal"  # distances; or n x = -1, which depends on the origin
     converged_step: float = ranged(1e-3, 1e-9, 1.0)  # m and rad: less is standing still
     thinning: Thinning = "mean"  # of the points of a voxel of the scan
     motion: MotionKind = "imu"  # what predicts; without an IMU the body goes on as it went
