@@ -1,6 +1,7 @@
 """Recipes in other languages than Python compile and are read; those of a law are the tool's."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 from smfeval import read_innovations
 from smfeval.align.joint import rotate_blocks
 from smfeval.cli.main import main
+from smfeval.io.telemetry import read_telemetry_table
 from smfeval.maths import so3
 from support.calibration import grown_pair, growth_law
 
 ROOT = Path(__file__).parents[2]
-WATCH, EXAMPLES = ROOT / "docs" / "howto" / "watch.md", ROOT / "examples"
+HOWTO, EXAMPLES = ROOT / "docs" / "howto", ROOT / "examples"
+WATCH, TELEMETRY = HOWTO / "watch.md", HOWTO / "telemetry.md"
 LOOP = """\
 #include <cstring>
 #include "smfeval_lines.hpp"
@@ -59,6 +62,76 @@ def test_the_lines_of_a_plain_loop_in_cpp_are_watched(tmp_path, monkeypatch, cap
     (gps,) = read_innovations("innovations.jsonl").sensors
     assert (len(gps), int(gps.accepted.sum())) == (40, 30)
     assert gps.nis == pytest.approx([5.0] * 40)
+
+
+EIGEN = """\
+#include <cmath>
+#include <fstream>
+#include <iomanip>
+#include <vector>
+namespace Eigen {
+struct MatrixXd {  // what the lines use of it
+  int r = 0, c = 0; std::vector<double> v;
+  MatrixXd() {} MatrixXd(int m, int n) : r(m), c(n), v(m * n) {}
+  void resize(int m, int n) { r = m; c = n; v.assign(m * n, 0.0); }
+  int rows() const { return r; } int size() const { return r * c; }
+  double& operator()(int i, int j) { return v[i * c + j]; }
+  double operator()(int i, int j) const { return v[i * c + j]; }
+  double squaredNorm() const { double s = 0; for (double x : v) s += x * x; return s; }
+  MatrixXd leftCols(int n) const { MatrixXd o(r, n);
+    for (int i = 0; i < r; ++i) for (int j = 0; j < n; ++j) o(i, j) = (*this)(i, j);
+    return o; }
+  MatrixXd transpose() const { MatrixXd o(c, r);
+    for (int i = 0; i < r; ++i) for (int j = 0; j < c; ++j) o(j, i) = (*this)(i, j);
+    return o; }
+  MatrixXd operator/(double d) const { MatrixXd o = *this; for (double& x : o.v) x /= d; return o; }
+  MatrixXd operator*(const MatrixXd& b) const { MatrixXd o(r, b.c);
+    for (int i = 0; i < r; ++i) for (int j = 0; j < b.c; ++j) for (int k = 0; k < c; ++k)
+      o(i, j) += (*this)(i, k) * b(k, j);
+    return o; }
+};
+}
+const double LASER_POINT_COV = 0.001;
+double lidar_end_time = 1700000000.0;
+struct { Eigen::MatrixXd h_x, h; } ekfom_data;
+%s
+void h_share_model(int matches) {
+  %s
+  if (matches < 1) return;
+  ekfom_data.h_x.resize(matches, 12);
+  ekfom_data.h.resize(matches, 1);
+  for (int i = 0; i < matches; ++i) ekfom_data.h_x(i, i %% 3) = 1, ekfom_data.h(i, 0) = 0.02;
+  %s
+}
+void write_scan() {
+  %s
+}
+int main() {
+  for (int matches : {30, 0, 60, 0}) {
+    for (int pass = 0; pass < 2; ++pass) h_share_model(matches);
+    write_scan();
+    lidar_end_time += 0.1;
+  }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
+def test_the_lines_of_telemetry_leave_no_rows_of_the_scan_before(tmp_path, monkeypatch):
+    """Fast-LIO2's model returns early where nothing matches."""
+    monkeypatch.chdir(tmp_path)
+    kept, written = re.findall(r"```cpp\n(.*?)```", TELEMETRY.read_text(), re.S)[:2]
+    globals_, _, kept = kept.removeprefix("// globals:").partition("\n")
+    beginning, _, end = kept.partition("\n\n")
+    Path("loop.cpp").write_text(EIGEN % (globals_, beginning, end, written))
+    strict = ["-std=c++11", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["g++", *strict, "loop.cpp", "-o", "loop"], check=True)
+    subprocess.run(["./loop"], check=True)
+    table = read_telemetry_table(Path("updates.csv"))
+    assert table.matched.tolist() == [30, 0, 60, 0]
+    trace = np.trace(table.information[:, :3, :3], axis1=1, axis2=2)
+    np.testing.assert_allclose(trace, [30e3, 0, 60e3, 0])
+    np.testing.assert_allclose(table.innovation_rms_m, [0.02, 0, 0.02, 0])
 
 
 LAW_LOOP = """\
