@@ -54,20 +54,18 @@ else:
                 for each in every
                 if each.default_factory is not dataclasses.MISSING
             }
-            self.needed = self.names - self.defaults.keys() - self.factories.keys()
+            self.count = len(self.names | self.defaults.keys() | self.factories.keys())
 
         def values(self, given, named):
             """Fields and their values."""
-            found = dict(zip(self.positional, given, strict=False))
-            wrong = [*given[len(self.positional) :], *(named.keys() - self.names)]
-            if wrong or found.keys() & named.keys() or self.needed - found.keys() - named.keys():
+            placed, few = self.positional[: len(given)], len(given) <= len(self.positional)
+            found = self.defaults | dict(zip(placed, given, strict=False)) | named
+            for name in self.factories.keys() - found.keys():
+                found[name] = self.factories[name]()
+            fits = few and named.keys() <= self.names and named.keys().isdisjoint(placed)
+            if not fits or len(found) < self.count:
                 raise TypeError(f"{self.name}({', '.join(self.positional)}) got other arguments")
-            made = {
-                name: make()
-                for name, make in self.factories.items()
-                if name not in found and name not in named
-            }
-            return self.defaults | made | found | named
+            return found
 
     def _compared(self):
         return tuple(getattr(self, each.name) for each in dataclasses.fields(self) if each.compare)

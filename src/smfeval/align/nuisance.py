@@ -37,6 +37,7 @@ OF_GAUGE: dict[str, tuple[Freedom, ...]] = {
     "sim3": ("translation", "rotation", "scale"),
 }
 OF_BODY: tuple[Freedom, ...] = ("lever arm", "body rotation", "clock")
+OF_TURN: tuple[Freedom, ...] = ("rotation", "yaw", "scale")  # whose columns depend on their values
 WIDTH = {"yaw": 1, "scale": 1, "clock": 1}  # columns; the others have 3
 MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and more tell little more
 STEPS = 40  # Gauss-Newton steps
@@ -211,16 +212,22 @@ class Nuisance:
 
     def step(self, freedoms: tuple[Freedom, ...], by: Floats) -> "Nuisance":
         """A small step along the columns of the freedoms. (p,)."""
-        parts = dict(zip(freedoms, np.split(by, np.cumsum(widths(freedoms))[:-1]), strict=True))
-        zero = np.zeros(3)
-        turn = parts.get("rotation", zero)
-        turn = np.array([0.0, 0.0, parts["yaw"][0]]) if "yaw" in parts else turn
+        parts: dict[Freedom, Floats] = {}
+        for each in freedoms:
+            parts[each], by = by[: WIDTH.get(each, 3)], by[WIDTH.get(each, 3) :]
+        zero, turn, body = np.zeros(3), self.turn, self.body
+        if "rotation" in parts:
+            turn = so3.compose(so3.exp(parts["rotation"]), turn)
+        if "yaw" in parts:
+            turn = so3.compose(so3.exp(np.array([0.0, 0.0, *parts["yaw"]])), turn)
+        if "body rotation" in parts:
+            body = so3.compose(so3.exp(parts["body rotation"]), body)
         return Nuisance(
             self.shift + parts.get("translation", zero),
-            so3.compose(so3.exp(turn), self.turn),
+            turn,
             self.scale + float(parts.get("scale", zero)[0]),
             self.lever_m + parts.get("lever arm", zero),
-            so3.compose(so3.exp(parts.get("body rotation", zero)), self.body),
+            body,
             self.clock_s + float(parts.get("clock", zero)[0]),
         )
 
@@ -292,17 +299,23 @@ def fit_best_case(
     Those are as the tracks are, weighted Kabsch's, the mean rotations of both bodies, and the
     solution with the world's freedoms alone, so that no column raises the sum.
     """
-    fit = _descend(poses, freedoms, start) if start else _fit_from_starts(poses, freedoms)
+    whitening = _whitening(poses)
+    if start is None:
+        fit = _fit_from_starts(poses, freedoms, whitening)
+    else:
+        fit = _descend(poses, freedoms, start, whitening)
     if not np.any(fit.values.lever_m):
         return fit
     carry = lever(fit.values.lever_m)
     moved = replace(poses, covariance=carry @ poses.covariance @ carry.T)
     if normal.is_singular(moved.select_blocks(moved.covariance)).any():
         return fit
-    return replace(_descend(moved, freedoms, fit.values), poses=poses)
+    return replace(_descend(moved, freedoms, fit.values, _whitening(moved)), poses=poses)
 
 
-def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> BestCaseFit:
+def _fit_from_starts(
+    poses: MatchedPoses, freedoms: tuple[Freedom, ...], whitening: Floats
+) -> BestCaseFit:
     """As the tracks are; by weighted positions; by rotations: the best of them."""
     of_world = tuple(freedom for freedom in freedoms if freedom not in OF_BODY)
     body = "body rotation" in freedoms
@@ -316,15 +329,16 @@ def _fit_from_starts(poses: MatchedPoses, freedoms: tuple[Freedom, ...]) -> Best
     tried: list[BestCaseFit] = []
     for start in starts:
         if not any(_is_near(start, each.values) for each in tried):
-            tried.append(_descend(poses, of_world, start))
+            tried.append(_descend(poses, of_world, start, whitening))
     best = min(tried, key=lambda each: each.excess)
     if freedoms == of_world:
         return best
     if not body:
-        return _descend(poses, freedoms, best.values)
-    found = [_descend(poses, freedoms, _mean_body(poses, each.values)) for each in tried]
+        return _descend(poses, freedoms, best.values, whitening)
+    bodies = (_mean_body(poses, each.values) for each in tried)
+    found = [_descend(poses, freedoms, each, whitening) for each in bodies]
     fit = min(found, key=lambda each: each.excess)
-    return fit if fit.excess <= best.excess else _descend(poses, freedoms, best.values)
+    return fit if fit.excess <= best.excess else _descend(poses, freedoms, best.values, whitening)
 
 
 def _is_near(start: Nuisance, found: Nuisance) -> bool:
@@ -389,30 +403,44 @@ def _columns(
     poses: MatchedPoses, freedoms: tuple[Freedom, ...], values: Nuisance, centre: Floats
 ) -> Floats:
     """Derivatives of (e, f) by the freedoms. -> (n, 6, p)."""
-    n = len(poses)
+    out = np.zeros((len(poses), 6, sum(widths(freedoms))))
     back = np.swapaxes(so3.matrix(poses.rotation), 1, 2)
-    arm = so3.rotate_all(so3.matrix(values.turn), poses.reference_position - centre)
-    turned = np.concatenate([-back @ so3.hat(values.scale * arm), back], axis=1)
-    one, zero = np.broadcast_to(-np.eye(3), (n, 3, 3)), np.zeros((n, 3, 3))
-    found: dict[Freedom, Floats] = {
-        "translation": np.concatenate([back, zero], axis=1),
-        "rotation": turned,
-        "yaw": turned[:, :, 2:],
-        "scale": np.concatenate([back @ arm[..., None], zero[..., :1]], axis=1),
-        "lever arm": np.concatenate([one, zero], axis=1),
-        "body rotation": np.concatenate([zero, one], axis=1),
-        "clock": -np.concatenate([poses.motion.velocity, poses.motion.rate], axis=1)[..., None],
-    }
-    return np.concatenate([found[each] for each in freedoms], axis=2)
+    start = 0
+    for each, width in zip(freedoms, widths(freedoms), strict=True):
+        column = out[:, :, start : start + width]
+        start += width
+        if each == "translation":
+            column[:, :3] = back
+        elif each == "lever arm":
+            column[:, range(3), range(3)] = -1.0
+        elif each == "body rotation":
+            column[:, range(3, 6), range(3)] = -1.0
+        elif each == "clock":
+            column[:, :3, 0], column[:, 3:, 0] = -poses.motion.velocity, -poses.motion.rate
+        else:
+            arm = so3.rotate_all(so3.matrix(values.turn), poses.reference_position - centre)
+            if each == "scale":
+                column[:, :3, 0] = so3.rotate_back(poses.rotation, arm)
+            else:
+                axes = slice(2, 3) if each == "yaw" else slice(0, 3)
+                column[:, :3] = -back @ so3.hat(values.scale * arm)[:, :, axes]
+                column[:, 3:] = back[:, :, axes]
+    return out
 
 
-def _descend(poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance) -> BestCaseFit:
+def _whitening(poses: MatchedPoses) -> Floats:
+    """L^-1 of the claimed covariances L L^T. (n, d, d)."""
+    return np.linalg.inv(np.linalg.cholesky(poses.select_blocks(poses.covariance)))
+
+
+def _descend(
+    poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance, whitening: Floats
+) -> BestCaseFit:
     """Gauss and Newton's steps from a start, lever arm and clock held to what is plausible.
 
     Where one comes out too large, its square is added to the sum with a growing weight, which ends
     at the least sum within the limit.
     """
-    whitening = np.linalg.inv(np.linalg.cholesky(poses.select_blocks(poses.covariance)))
     held: dict[Freedom, float] = {}
     fit = _minimise(poses, freedoms, start, whitening, held)
     for _ in range(PRIOR_STEPS):
@@ -440,22 +468,32 @@ def _minimise(
 ) -> BestCaseFit:
     """The least sum |u|^2 near a start, plus the weighted squares of what is held."""
     centre = poses.reference_position.mean(axis=0)
-    weight = np.repeat([held.get(each, 0.0) for each in freedoms], widths(freedoms))
+    width = widths(freedoms)
+    weight = np.repeat([held.get(each, 0.0) for each in freedoms], width)
+    turning = tuple(each for each in freedoms if each in OF_TURN)  # columns that follow the values
+    moves = np.repeat([each in turning for each in freedoms], width)
 
     def whiten(parts: Floats) -> Floats:
         return whitening @ poses.select(parts)
 
+    def columns(of: tuple[Freedom, ...]) -> Floats:
+        return whiten(_columns(poses, of, values, centre)).reshape(white.size, -1)
+
     def at(values: Nuisance) -> tuple[Floats, Floats, float]:
         white = whiten(errors_of(poses, values, centre)[..., None])[..., 0]
-        known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
-        zero = [np.zeros(width) for width in widths(freedoms)]
-        parts = [known.get(each, none) for each, none in zip(freedoms, zero, strict=True)]
-        size = np.concatenate([*parts, np.zeros(0)])
+        size = np.zeros(len(weight))
+        if held:
+            known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
+            zero = [np.zeros(each) for each in width]
+            parts = [known.get(each, none) for each, none in zip(freedoms, zero, strict=True)]
+            size = np.concatenate(parts)
         return white, size, float(np.einsum("nd,nd->", white, white) + weight @ size**2)
 
     white, size, total = at(values)
-    for _ in range(STEPS if freedoms else 0):
-        G = whiten(_columns(poses, freedoms, values, centre)).reshape(-1, len(weight))
+    G = columns(freedoms) if freedoms else np.zeros((white.size, 0))
+    for step in range(STEPS if freedoms else 0):
+        if step and turning:
+            G[:, moves] = columns(turning)
         slope = G.T @ white.reshape(-1) + weight * size
         curvature = G.T @ G + np.diag(weight)
         before = total

@@ -16,7 +16,7 @@ from smfeval.evaluation import Evaluation, Options
 from smfeval.evaluation.result import SCHEMA
 from smfeval.options import ENDING_SIGMA
 from smfeval.show.render import json_text
-from smfeval.show.score import SHOWN_NUMBERS, Findings, last_lines, report
+from smfeval.show.score import SHOWN_INTERVALS, SHOWN_NUMBERS, Findings, last_lines, report
 from smfeval.summarise.numbers import space_name
 from smfeval.track import ParticleTrack
 from smfeval.verbs import evaluate_all, files_read
@@ -90,7 +90,9 @@ def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Opti
     more = chosen.verbose or chosen.json or chosen.plot or chosen.save
     known = {each.name for each in conditions} <= {*SHOWN_NUMBERS}
     why = (space_name(ENDING_SIGMA, "rotation"),) if chosen.why else ()
-    return Options(numbers=(*SHOWN_NUMBERS, *why) if known and not more else None)
+    if more or not known:
+        return Options()
+    return Options(numbers=(*SHOWN_NUMBERS, *why), with_interval=SHOWN_INTERVALS)
 
 
 def _refuse_ignored(chosen: argparse.Namespace, evaluations: list[Evaluation]) -> None:

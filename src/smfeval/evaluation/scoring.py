@@ -196,7 +196,7 @@ def summarise(
         attitude = None if rotation is None else (rotation.estimate.stamp, rotation.residuals)
         found = measure_integrity(sample, options.alert_limit, options.risk, attitude)
         sample, scored = replace(sample, integrity=found), replace(scored, integrity=found)
-    scored = replace(scored, numbers=numbers_of(sample, options.numbers))
+    scored = replace(scored, numbers=numbers_of(sample, options.numbers, options.with_interval))
     if options.numbers is not None or scored.space.name != "position":
         return scored
     return replace(scored, crps_by_axis=crps_by_axis(sample), k_over_path=k_over_path(sample))

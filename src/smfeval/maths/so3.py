@@ -12,17 +12,24 @@ from smfeval.maths.symmetric import chunks
 
 def hat(vector: Floats) -> Floats:
     """Cross-product matrix: hat(a) @ b = a x b. (..., 3) -> (..., 3, 3)."""
-    x, y, z = np.moveaxis(vector, -1, 0)
-    zero = np.zeros_like(x)
-    rows = [zero, -z, y, z, zero, -x, -y, x, zero]
-    return np.stack(rows, axis=-1).reshape(*vector.shape[:-1], 3, 3)
+    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
+    out = np.zeros((*vector.shape, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
+    return out
 
 
 def matrix(quaternion: Floats) -> Floats:
     """Rotation matrix of a unit quaternion xyzw. (..., 4) -> (..., 3, 3)."""
     rotation = np.empty((*quaternion.shape[:-1], 3, 3))
-    _fill(np.moveaxis(rotation, (-2, -1), (0, 1)), np.moveaxis(quaternion, -1, 0))
+    axes = range(rotation.ndim)
+    _fill(rotation.transpose(*axes[-2:], *axes[:-2]), components(quaternion))
     return rotation
+
+
+def components(vectors: Floats) -> Floats:
+    """The last axis in front, in a tenth of the time of np.moveaxis. (..., d) -> (d, ...)."""
+    return vectors.transpose(vectors.ndim - 1, *range(vectors.ndim - 1))
 
 
 def _fill(rotation: Floats, quaternion: Floats) -> None:
@@ -54,27 +61,24 @@ def quaternion(rotation: Floats) -> Floats:
     outer[3, 3] = 1 + trace
     largest = np.argmax(np.einsum("ii...->i...", outer), axis=0)
     column = np.take_along_axis(outer, largest[None, None], axis=1)[:, 0]
-    unit = np.moveaxis(column / np.sqrt(np.sum(column**2, axis=0)), 0, -1)
+    unit = column / np.sqrt(np.sum(column**2, axis=0))
+    unit = unit.transpose(*range(1, unit.ndim), 0)
     return np.where(unit[..., 3:] < 0, -unit, unit)
 
 
 def compose(left: Floats, right: Floats) -> Floats:
     """Hamilton product: matrix(compose(p, q)) = matrix(p) @ matrix(q). (..., 4) each."""
-    shape = np.broadcast_shapes(left.shape, right.shape)
-    a, b = (np.moveaxis(np.broadcast_to(q, shape), -1, 0) for q in (left, right))
-    out = np.empty((4, *shape[:-1]))
-    for part in _parts(shape[:-1]):
-        (ax, ay, az, aw), (bx, by, bz, bw), product = a[part], b[part], out[part]
+    a, b = components(left), components(right)
+    out = np.empty((4, *np.broadcast_shapes(left.shape[:-1], right.shape[:-1])))
+    rows = left.ndim == 2 and left.shape == right.shape
+    for part in chunks(len(left)) if rows else [slice(None)]:
+        (ax, ay, az, aw), (bx, by, bz, bw) = a[..., part], b[..., part]
+        product = out[..., part]
         product[0] = aw * bx + bw * ax + ay * bz - az * by
         product[1] = aw * by + bw * ay + az * bx - ax * bz
         product[2] = aw * bz + bw * az + ax * by - ay * bx
         product[3] = aw * bw - ax * bx - ay * by - az * bz
-    return np.moveaxis(out, 0, -1)
-
-
-def _parts(batch: tuple[int, ...]) -> list[tuple[slice, ...]]:
-    """Indices of chunks of scans for arrays with their components in front."""
-    return [(slice(None), part) for part in chunks(batch[0])] if batch else [(slice(None),)]
+    return out.transpose(*range(1, out.ndim), 0)
 
 
 def inverse(quaternion: Floats) -> Floats:
@@ -84,7 +88,7 @@ def inverse(quaternion: Floats) -> Floats:
 
 def exp(vector: Floats) -> Floats:
     """Quaternion of a rotation vector in radians. (..., 3) -> (..., 4)."""
-    half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)
+    half = 0.5 * np.sqrt(np.sum(vector * vector, axis=-1, keepdims=True))
     return np.concatenate([0.5 * np.sinc(half / np.pi) * vector, np.cos(half)], axis=-1)
 
 
@@ -100,7 +104,7 @@ def log(quaternion: Floats) -> Floats:
 
 def angle(quaternion: Floats) -> Floats:
     """Angle of a rotation, 0 to pi. (..., 4) -> (...)."""
-    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    x, y, z, w = components(quaternion)
     return 2 * np.arctan2(np.sqrt(x * x + y * y + z * z), np.abs(w))
 
 
@@ -165,9 +169,9 @@ def rotate_covariance(quaternion: Floats, covariance: Floats) -> Floats:
     for part in chunks(len(quaternion)):
         r = np.empty((3, 3, part.stop - part.start))
         _fill(r, np.ascontiguousarray(quaternion[part].T))
-        s = np.ascontiguousarray(np.moveaxis(covariance[part], 0, -1))
+        s = np.ascontiguousarray(covariance[part].transpose(1, 2, 0))
         full = np.einsum("ijn,kjn->ikn", np.einsum("ijn,jkn->ikn", r, s), r)
         for i in range(3):
             for j in range(i + 1):
                 out[i, j, part] = out[j, i, part] = full[i, j]
-    return np.moveaxis(out, -1, 0)
+    return out.transpose(2, 0, 1)

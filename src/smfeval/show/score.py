@@ -51,6 +51,7 @@ SHOWN_NUMBERS = (  # of the short report
     *("best_scale", "factor_per_axis", "k", COVERAGE, "rotation", "k_rotation", "k_pose"),
     *("availability", "mi", "hmi", ENDING_SIGMA),
 )
+SHOWN_INTERVALS = ("k",)  # of the short report
 SHOWN = ("rmse", "factor_per_axis", "k", COVERAGE, "energy", "log")  # of several estimates
 UNDER_LIMITS = (*SHOWN[:4], "availability", "hmi", "log")  # with an alert limit
 PAGE = "--save page.html"

@@ -176,18 +176,30 @@ def rule_row(rule: Rule) -> NumberRow:
     )
 
 
-def numbers_of(sample: Sample, names: Collection[str] | None = None) -> dict[str, Number]:
+def numbers_of(
+    sample: Sample,
+    names: Collection[str] | None = None,
+    with_interval: Collection[str] | None = None,
+) -> dict[str, Number]:
     """The numbers of the table that exist for a sample, by name; all, or those that are named.
 
-    What a verdict needs is always there: `K_AT_95`, where there is a k, and one coverage.
+    What a verdict needs is always there: `K_AT_95`, where there is a k, and one coverage. Intervals
+    are made for all, or for those that are named; of particles for all, whose verdict needs them.
     """
-    required = space_name(f"coverage_{words.exact(100 * NOMINAL)}", sample.space.name)
+    space = sample.space.name
+    required = space_name(f"coverage_{words.exact(100 * NOMINAL)}", space)
+    bare = replace(sample, intervals=replace(sample.intervals, method=None))
+    every = with_interval is None or sample.residuals.ensemble is not None
+
+    def sample_for(name: str) -> Sample:
+        return sample if every or name in (with_interval or ()) else bare
+
     found = {
-        row.name: row.compute(sample)
-        for row in rows_of(sample.space.name)
+        row.name: row.compute(sample_for(row.name))
+        for row in rows_of(space)
         if names is None or row.name in names or row.name == required
     }
-    found[K_AT_95] = sample.k_at_verdict_level
+    found[K_AT_95] = sample_for(space_name("k", space)).k_at_verdict_level
     return {name: number for name, number in found.items() if number is not None}
 
 

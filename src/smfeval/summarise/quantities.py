@@ -105,7 +105,7 @@ class Sample:
         self, series: Sequence[Floats], statistic: StatisticName, units: Sequence[str]
     ) -> list[Number]:
         """A statistic of several series that the errors decide."""
-        if not self.error_wanders or self.intervals.method is None:
+        if self.intervals.method is None or not self.error_wanders:
             return self.intervals.of_each(series, statistic, units)
         return [
             Number(plain_statistic(each, statistic), unit, reason=WANDERS)
@@ -167,7 +167,7 @@ class Sample:
 
     def _coverages(self, levels: tuple[float, ...]) -> dict[float, Number]:
         inside = [self.series["pit"] <= level for level in levels]
-        if self.error_wanders:
+        if self.intervals.method is not None and self.error_wanders:
             rows = [each.astype(np.float64) for each in inside]
             found = self.numbers(rows, "mean", ["1"] * len(rows))
         else:
