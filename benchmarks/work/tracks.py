@@ -65,7 +65,7 @@ def drives(scans: int, rng: np.random.Generator) -> dict[str, GaussianTrack | Tr
     drift = Rotation.from_rotvec(rotation.apply(noise[:, 3:]).cumsum(axis=0))
     drifted = drift * rotation
     position = (drift.apply(step) + rotation.apply(noise[:, :3])).cumsum(axis=0)
-    in_world = adjoint(truth)
+    in_world = adjoint((position, drifted.as_quat()))  # propagated as an odometry does, by its own
     sum_of_steps = np.einsum("nij,j,nkj->nik", in_world, STEP_SIGMA**2, in_world).cumsum(axis=0)
     back = np.linalg.inv(in_world)
     grown = back @ sum_of_steps @ back.swapaxes(1, 2)

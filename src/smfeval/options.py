@@ -348,6 +348,7 @@ class Options:
     relative_horizon: Extent | None = None  # of relative scores, if `horizons` has none
     singular: Literal["refuse", "drop"] = "refuse"  # scans; as the bad rows of files
     numbers: tuple[str, ...] | None = None  # to compute, by name; None: all, and ENDING_SIGMA
+    oriented_scans: int | None = None  # on which rotation and pose are scored; None: all
     with_interval: tuple[str, ...] | None = None  # those of them that need it; None: all
 
     def __post_init__(self) -> None:

@@ -249,7 +249,8 @@ def test_the_fit_errs_by_no_more_than_its_bound_whatever_the_correlations(gauge,
         weights = projection.fit_weights(gauge, world.position, fitted=fitted)
         bound = projection.fit_covariance_bound(weights, world.claim)
         count = 1 if gauge == "first-pose" else fitted
-        A = np.concatenate(weights.weights(world.position, slice(0, count)), axis=1)
+        G = weights.jacobian(world.position[:count])
+        A = np.concatenate(weights.weights(G, slice(0, count)), axis=1)
         for _ in range(20):
             joint_covariance = random_joint(world, rng)[: 6 * count, : 6 * count]
             least = np.linalg.eigvalsh(bound - A @ joint_covariance @ A.T)[0]
@@ -261,7 +262,7 @@ def test_rotations_are_granted_the_error_of_a_fit_to_positions(rng):
     weights = projection.fit_weights("se3", world.position)
     wider = world.claim.with_covariance(projection.grant_rotation(weights, world.claim, 3.0))
     granted = wider.in_world() - world.claim.in_world()
-    A = weights.weights(world.position, slice(0, N))
+    A = weights.weights(weights.jacobian(world.position), slice(0, N))
     fitted = sum(a @ s @ a.T for a, s in zip(A, world.claim.in_world(), strict=True))
     np.testing.assert_allclose(granted[:, 3:, 3:] - 3 * fitted[3:, 3:], 0.0, atol=1e-15)
     np.testing.assert_allclose(granted[:, :3], 0.0, atol=1e-15)

@@ -306,3 +306,37 @@ def test_an_alignment_that_positions_cannot_fix_convicts_no_rotation(rng):
     )
     assert found.rotation.verdict.label != "overconfident"
     assert found.rotation.verdict.facts.first.excess < 2
+
+
+@pytest.mark.parametrize("alignment", ["none", "se3", "first-pose"])
+def test_spaced_scans_have_the_residuals_that_they_have_among_all(truth, honest, alignment):
+    whole = evaluate(honest, truth, options=Options(alignment=alignment))
+    few = evaluate(honest, truth, options=Options(alignment=alignment, oriented_scans=100))
+    assert few.position.numbers == whole.position.numbers
+    for part, every in ((few.rotation, whole.rotation), (few.pose, whole.pose)):
+        assert len(part.residuals) == 100
+        at = part.kept_scans
+        for name in ("error", "covariance"):
+            expected = getattr(every.residuals, name)[at]
+            np.testing.assert_allclose(getattr(part.residuals, name), expected, rtol=1e-9)
+        assert part.verdict.label == every.verdict.label
+
+
+def test_all_scans_are_looked_at_where_a_spaced_one_is_singular(truth, honest):
+    covariance = honest.covariance.copy()
+    covariance[0] = np.diag([1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 0.0])
+    flat = honest.with_arrays({"covariance": covariance})
+    options = Options(alignment="none", oriented_scans=100)
+    assert evaluate(flat, truth, options=options).rotation.singular == 1
+    assert len(evaluate(flat, truth, options=options).rotation.residuals) == N - 1
+
+
+def test_numbers_without_an_interval_are_the_same_numbers(truth, honest):
+    every = evaluate(honest, truth, options=FIXED)
+    few = evaluate(honest, truth, options=Options(alignment="none", with_interval=("k",)))
+    assert few["k"] == every["k"]
+    for name in ("rmse", "energy", "log", "coverage_90", "k_rotation", "nees_mean"):
+        assert every[name].low is not None
+        assert few[name].low is None
+        assert few[name].value == pytest.approx(every[name].value, rel=1e-12)
+    assert few.verdict.headline == every.verdict.headline

@@ -18,7 +18,7 @@ position (3 x 3), rotation (3 x 3: by the rotation rows of G_t and H_t) or both 
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from smfeval.align.joint import Claim, Joint, lever, parts, rotate_blocks
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import chunks
 
 Gauge = Literal["se3", "yaw", "sim3", "first-pose", "none"]
@@ -84,12 +84,11 @@ class FitWeights:
             return np.concatenate([full, scale[..., None]], axis=2)
         return full
 
-    def weights(self, position: Floats, part: slice) -> Floats:
-        """A_s of a slice of the fitted scans. -> (m, q, 6)."""
+    def weights(self, jacobian: Floats, part: slice) -> Floats:
+        """A_s of a slice of the fitted scans, by their Jacobian (m, 6, q). -> (m, q, 6)."""
         if self.inverse is None:
-            return lever(self.origin - position[part])
-        G = self.jacobian(position[part])[:, :3]
-        weighted = G
+            return 2 * np.eye(6) - jacobian  # the inverse of a lever
+        weighted = G = jacobian[:, :3]
         if self.weight is not None:  # V_s G_s
             V = self.weight[part]
             weighted = V @ G if V.ndim == 3 else V[:, None, None] * G
@@ -192,66 +191,93 @@ def projected_covariance(
     `reference` (n, 6, 6) is the covariance of the reference poses, right perturbations about the
     same body, independent between scans; the fit mixes it as it mixes the errors.
     """
-    if joint.kind == "given":
-        rows = ROWS[space]
-        residual = _projected_given(fit, joint, claim)[:, rows, rows]
-    elif joint.level is None:
-        raise PairingError("the cross-covariances of this track are not known")
-    else:
-        residual = _projected_implied(fit, joint, joint.level, claim, space)
+    rows, count = ROWS[space], len(claim)
+    position, pose = project(fit, joint, claim, np.arange(0 if space == "position" else count))
+    residual = position if space == "position" else pose[:, rows, rows]
     if reference is not None:
         add_independent(residual, fit, claim.with_covariance(reference), space=space)
     return residual
 
 
-def _projected_implied(
-    fit: FitWeights, joint: Joint, level: int, claim: Claim, space: Space
-) -> Floats:
-    """Two sweeps: one for sum_s B_s^T, one for all but G Cov(theta) G^T, which it finds itself."""
-    position, rows, sees, up = claim.position, ROWS[space], fit.sees, np.array(joint.up)
-    freedoms = fit.jacobian(position[:1]).shape[2]
-    ahead = np.zeros((level, freedoms))  # sum of B_s^T over the fitted scans to come
-    for part in _chunks(fit.fitted):
-        arm = position[part] - fit.origin
-        sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
-        if sees == 6:
-            sigma = claim[part].in_world()
-        H = parts(level, arm, sigma, up, oriented=sees == 6).H[:, :sees]
-        A = fit.weights(position, part)[:, :, :sees]
-        ahead += _sum_of_products(H, np.swapaxes(A, 1, 2))
+def project(fit: FitWeights, joint: Joint, claim: Claim, scans: Ints) -> tuple[Floats, Floats]:
+    """Diagonal blocks of M J M^T: positions of all scans, poses of some. (n, 3, 3), (m, 6, 6).
 
-    past, fitted = np.zeros_like(ahead), np.zeros((freedoms, freedoms))  # sum of X_s B_s^T
-    residual = np.empty((len(position), *2 * (rows.stop - rows.start,)))
-    oriented = space != "position" or sees == 6
-    for part, inside in _parts_of(fit, len(position)):
-        sigma = claim[part].in_world()
-        arm = position[part] - fit.origin
-        split = parts(level, arm, sigma, up, oriented=oriented, white=joint.white)
+    Two sweeps: one for sum_s B_s^T, one for all but G Cov(theta) G^T, which it finds itself.
+    """
+    if joint.kind == "given":
+        every = _projected_given(fit, joint, claim)
+        return every[:, :3, :3], every[scans]
+    if joint.level is None:
+        raise PairingError("the cross-covariances of this track are not known")
+    position, level, sees, up = claim.position, joint.level, fit.sees, np.array(joint.up)
+    ahead = _sum_of_weights(fit, level, claim, up)  # of B_s^T, over the fitted scans to come
+    past, fitted = np.zeros_like(ahead), np.zeros((ahead.shape[1],) * 2)  # sum of X_s B_s^T
+    whole = len(scans) == len(claim)  # then positions are blocks of the poses
+    blocks, poses = np.empty((0 if whole else len(claim), 3, 3)), np.empty((len(scans), 6, 6))
+    seen = 6 if len(scans) or sees == 6 else 3  # rows that are needed
+    for part, inside in _parts_of(fit, len(claim)):
+        sigma, arm, G = (
+            claim[part].in_world(),
+            position[part] - fit.origin,
+            fit.jacobian(position[part]),
+        )
+        split = parts(level, arm, sigma, up, oriented=seen == 6, white=joint.white)
+        H = split.H[:, :seen]
         if inside.start == inside.stop:
-            shared = split.H @ (split.X @ ahead + past)  # Cov(y_t, theta)
+            shared = H @ (split.X @ ahead + past)  # Cov(y_t, theta)
         else:
-            A = fit.weights(position, inside)
-            B = np.swapaxes(A[:, :, :sees] @ split.H[:, :sees], 1, 2)
+            A = np.swapaxes(fit.weights(G, inside)[:, :, :sees], 1, 2)
+            B = np.swapaxes(H[:, :sees], 1, 2) @ A
             every_ahead = ahead - np.cumsum(B, axis=0)
             every_past = past + np.cumsum(split.X @ B, axis=0)
             integrated = every_past + split.X @ every_ahead  # Cov(x_t, theta)
             fitted += _sum_of_products(B, integrated)
             ahead, past = every_ahead[-1], every_past[-1]
-            shared = split.H @ integrated
+            shared = H @ integrated
             if split.W is not None:
-                weights = np.swapaxes(A[:, :, :sees], 1, 2)
-                own = split.W[:, :, :sees] @ weights
+                own = split.W[:, :seen, :sees] @ A
                 shared += own
-                fitted += _sum_of_products(weights, own[:, :sees])
-        crossed = shared[:, rows] @ np.swapaxes(fit.jacobian(position[part])[:, rows], 1, 2)
-        residual[part] = sigma[:, rows, rows] - crossed - np.swapaxes(crossed, 1, 2)
-    return _with_fit(residual, fit, position, fitted, rows)
+                fitted += _sum_of_products(A, own[:, :sees])
+        at = slice(*np.searchsorted(scans, [part.start, part.stop]).tolist())
+        some = slice(None) if whole else scans[at] - part.start
+        if at.start < at.stop:
+            poses[at] = _without_shared(sigma[some], shared[some], G[some])
+        if not whole:
+            blocks[part] = _without_shared(sigma[:, :3, :3], shared[:, :3], G[:, :3])
+    _add_fit(poses, fit, position[scans], fitted)
+    if whole:
+        return poses[:, :3, :3].copy(), poses
+    return _add_fit(blocks, fit, position, fitted), poses
 
 
-def _with_fit(
-    residual: Floats, fit: FitWeights, position: Floats, fitted: Floats, rows: slice
+def _sum_of_weights(fit: FitWeights, level: int, claim: Claim, up: Floats) -> Floats:
+    """sum_s B_s^T over the fitted scans. -> (level, q)."""
+    total, sees = np.zeros((level, fit.jacobian(claim.position[:1]).shape[2])), fit.sees
+    for part in _chunks(fit.fitted):
+        arm = claim.position[part] - fit.origin
+        sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
+        if sees == 6:
+            sigma = claim[part].in_world()
+        H = parts(level, arm, sigma, up, oriented=sees == 6).H[:, :sees]
+        A = fit.weights(fit.jacobian(claim.position[part]), part)[:, :, :sees]
+        total += _sum_of_products(H, np.swapaxes(A, 1, 2))
+    return total
+
+
+def _without_shared(sigma: Floats, shared: Floats, G: Floats) -> Floats:
+    """Sigma_t - Cov(y_t, theta) G_t^T - its transpose. (n, d, d), (n, d, q), (n, d, q)."""
+    crossed = shared @ np.swapaxes(G, 1, 2)
+    return sigma - crossed - np.swapaxes(crossed, 1, 2)
+
+
+def _add_fit(
+    residual: Floats, fit: FitWeights, position: Floats, fitted: Floats, first: int = 0
 ) -> Floats:
-    """Add G_t Cov(theta) G_t^T in place, and make the answer symmetric to the last bit."""
+    """Add G_t Cov(theta) G_t^T in place, and make the answer symmetric to the last bit.
+
+    The rows of a residual are those of a pose from `first` on.
+    """
+    rows = slice(first, first + residual.shape[1])
     for part in _chunks(len(position)):
         G = fit.jacobian(position[part])[:, rows]
         total = residual[part] + G @ fitted @ np.swapaxes(G, 1, 2)
@@ -283,17 +309,15 @@ def _projected_given(fit: FitWeights, joint: Joint, claim: Claim) -> Floats:
     first, second = joint.pairs[touched].T
     R = so3.matrix(claim.rotation)
     block = rotate_blocks(R[first], joint.block[touched], R[second])
-    A = np.swapaxes(fit.weights(position, slice(0, m)), 1, 2)  # (m, 6, q)
+    A = np.swapaxes(fit.weights(fit.jacobian(position[:m]), slice(0, m)), 1, 2)  # (m, 6, q)
     shared = np.zeros((n, 6, A.shape[2]))  # Cov(y_t, theta)
     shared[:m] = sigma[:m] @ A
     np.add.at(shared, second, np.swapaxes(block, 1, 2) @ A[first])
     both = second < m
     np.add.at(shared, first[both], block[both] @ A[second[both]])
     fitted = _sum_of_products(A, shared[:m])
-    G = fit.jacobian(position)
-    crossed = shared @ np.swapaxes(G, 1, 2)
-    left = sigma - crossed - np.swapaxes(crossed, 1, 2)
-    return _with_fit(left, fit, position, fitted, ROWS["pose"])
+    left = _without_shared(sigma, shared, fit.jacobian(position))
+    return _add_fit(left, fit, position, fitted)
 
 
 def add_independent(
@@ -309,14 +333,13 @@ def add_independent(
         sigma = claim[part].in_world()
         residual[part] += sigma[:, rows, rows]
         if inside.stop > inside.start:
-            A = np.swapaxes(fit.weights(position, inside), 1, 2)
+            G = fit.jacobian(position[part])
+            A = np.swapaxes(fit.weights(G, inside), 1, 2)
             shared = sigma @ A
             fitted = fitted + _sum_of_products(A, shared)
-            G = fit.jacobian(position[part])[:, rows]
-            crossed = shared[:, rows] @ np.swapaxes(G, 1, 2)
-            residual[part] -= crossed + np.swapaxes(crossed, 1, 2)
+            residual[part] = _without_shared(residual[part], shared[:, rows], G[:, rows])
     if fit.fitted:
-        _with_fit(residual, fit, position, fitted, rows)
+        _add_fit(residual, fit, position, fitted, rows.start)
 
 
 # J unknown
@@ -330,7 +353,7 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     """
     position = claim.position
     if fit.inverse is None:
-        A = fit.weights(position, slice(0, 1))[0]
+        A = fit.weights(fit.jacobian(position[:1]), slice(0, 1))[0]
         return A @ claim[:1].in_world()[0] @ A.T
     q, arm = len(fit.inverse), position - fit.origin
     unit = np.ones(q)
@@ -349,13 +372,16 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     return trace * fit.inverse @ total @ fit.inverse
 
 
-def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "position") -> Floats:
+def granted_covariance(
+    fit: FitWeights, claim: Claim, *, space: Space = "position", scans: Ints | None = None
+) -> Floats:
     """Sigma_t + G_t C G_t^T: the scan's own and the fit's, lever arm included, as if independent.
 
     For fits on the first pose or a prefix when J is unknown; an upper bound where a scan's error
-    and that of the fit are positively correlated, as they are by drift.
+    and that of the fit are positively correlated, as they are by drift. Of all scans, or of some.
     """
     C, rows = fit_covariance_bound(fit, claim), ROWS[space]
+    claim = claim if scans is None else claim[scans]
     out = np.empty((len(claim), *2 * (rows.stop - rows.start,)))
     for part in _chunks(len(claim)):
         own = claim[part].in_world()[:, rows, rows]
@@ -364,22 +390,29 @@ def granted_covariance(fit: FitWeights, claim: Claim, *, space: Space = "positio
     return out
 
 
-def grant_rotation(fit: FitWeights, claim: Claim, memory: float) -> Floats:
+def grant_rotation(
+    fit: FitWeights, claim: Claim, memory: float, scans: Ints | None = None
+) -> Floats:
     """S_t with that of the fitted rotation added to that of the rotation, body axes. -> (n, 6, 6).
 
     A fit to positions turns all rotations by its own error: sum_s A_s Sigma_s A_s^T if errors of
-    scans are independent, `memory` times that if so many scans are worth one.
+    scans are independent, `memory` times that if so many scans are worth one. Of all, or of some.
     """
-    turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
-    fitted = np.zeros((turned.shape[1],) * 2)
-    for part in _chunks(fit.fitted):
-        A = np.swapaxes(fit.weights(claim.position, part)[:, :, :3], 1, 2)
+    assert fit.inverse is not None  # a fit to positions
+    total = np.zeros_like(fit.inverse)
+    for part in chunks(fit.fitted):
+        rows = _position_rows(fit.gauge, claim.position[part] - fit.origin, fit.axis)
+        rows = rows if fit.weight is None else _weighted_rows(fit.weight[part], rows)
         sigma = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3])
-        fitted += _sum_of_products(A, sigma @ A)
-    granted, out = memory * turned @ fitted @ turned.T, claim.covariance.copy()
+        for i, j in product(range(3), repeat=2):
+            total += (sigma[:, i, j] * rows[i]) @ rows[j].T
+    turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
+    granted = memory * turned @ (fit.inverse @ total @ fit.inverse) @ turned.T
+    some = np.arange(len(claim)) if scans is None else scans
+    out, back = claim.covariance[some], so3.inverse(claim.rotation[some])
     for part in _chunks(len(out)):
         same = np.broadcast_to(granted, (len(out[part]), 3, 3))
-        out[part, 3:, 3:] += so3.rotate_covariance(so3.inverse(claim.rotation[part]), same)
+        out[part, 3:, 3:] += so3.rotate_covariance(back[part], same)
     return out
 
 

@@ -206,12 +206,11 @@ def corrected_residuals(
     if turned is None or claim is None or not isinstance(turned.space, RotationSpace):
         return position, None
     at = np.searchsorted(aligned.stamp, turned.estimate.stamp)
-    claimed = claim.pose_covariance
     whole = pose_residuals(
         aligned[at],
         turned.reference,
         reference_covariance=options.reference_covariance,
-        claimed=None if claimed is None else claimed[at],
+        claimed=claim.pose_covariance(at),
     )
     return position, turned.space.select(whole, aligned.rotation[at])
 

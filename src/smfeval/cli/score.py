@@ -23,6 +23,7 @@ from smfeval.verbs import evaluate_all, files_read
 from smfeval.words import number
 
 VIEWERS = ("rerun", "mcap")
+ORIENTED_SCANS = 10_000  # a median of rotation and pose is shown, and no mean
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -92,7 +93,9 @@ def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Opti
     why = (space_name(ENDING_SIGMA, "rotation"),) if chosen.why else ()
     if more or not known:
         return Options()
-    return Options(numbers=(*SHOWN_NUMBERS, *why), with_interval=SHOWN_INTERVALS)
+    few = None if chosen.why or chosen.alert_limit else ORIENTED_SCANS
+    numbers = (*SHOWN_NUMBERS, *why)
+    return Options(numbers=numbers, with_interval=SHOWN_INTERVALS, oriented_scans=few)
 
 
 def _refuse_ignored(chosen: argparse.Namespace, evaluations: list[Evaluation]) -> None:

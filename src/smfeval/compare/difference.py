@@ -128,7 +128,7 @@ def aligned_claim(
 ) -> AlignedClaim:
     """What a track claims after a weighted fit."""
     kind: AlignmentKind = alignment.kind  # type: ignore[assignment]
-    found = align_claim(track, joint, alignment, kind, weight)
+    found = align_claim(track, joint, alignment, kind, weight=weight)
     assert found is not None
     return found
 
@@ -172,7 +172,7 @@ def fitted_freedoms(fit: FitWeights, position: Floats, error: Floats) -> Floats:
     """theta = sum_s A_s e_s of position errors. (n, 3), (n, 3) -> (q,)."""
     total = np.zeros(())
     for part in chunks(fit.fitted):
-        A = fit.weights(position, part)[:, :, :3]
+        A = fit.weights(fit.jacobian(position[part]), part)[:, :, :3]
         total = total + np.einsum("nij,nj->i", A, error[part])
     return total
 

@@ -30,7 +30,7 @@ from smfeval.evaluation.scoring import (
     summarise,
 )
 from smfeval.judge.decide import Verdict
-from smfeval.maths.arrays import Ints
+from smfeval.maths.arrays import Ints, spaced_indices
 from smfeval.options import Options
 from smfeval.schema import ALIGNMENTS, AlignmentKind
 from smfeval.summarise.relative import relative_errors
@@ -73,11 +73,15 @@ def evaluate(
     reference, estimate = share_origin(reference, estimate)
     reference = check_reference(estimate, reference)
     tracks = align_tracks(estimate, reference, options or Options(), pairs)
-    options, left, claim = tracks.options, tracks.left, tracks.claim()
+    options, left = tracks.options, tracks.left
+    some = spaced_indices(len(left), options.oriented_scans or len(left))
+    claim = tracks.claim(left[some])
 
     scored = (tracks.estimate, tracks.reference, claim, left, options)
     position, (rotation, pose, unscored) = side_by_side(
-        partial(score_position, *scored), partial(score_orientation, *scored), scans=len(left)
+        partial(score_position, *scored),
+        partial(score_orientation, *scored, some=some),
+        scans=len(left),
     )
     risk = gap_risk_of(position, tracks.pairs, left, granted=options.reference_covariance)
     judged = None if claim is None else tracks.judged(claim, pose, risk)
@@ -168,9 +172,14 @@ class AlignedTracks:
     left: Ints  # scans that the fit leaves to score
     notes: tuple[str, ...]
 
-    def claim(self) -> AlignedClaim | None:
-        """What is claimed about the residuals, with the memory that they show."""
-        found = align_claim(self.estimate, self.joint, self.alignment, self.kind)
+    def claim(self, oriented: Ints | None = None) -> AlignedClaim | None:
+        """What is claimed about the residuals, with the memory that they show.
+
+        `oriented` are the scans whose rotations are scored, if there are any.
+        """
+        turns = self.estimate.about.oriented and self.reference.about.oriented
+        scans = oriented if turns else None
+        found = align_claim(self.estimate, self.joint, self.alignment, self.kind, scans=scans)
         return with_memory(found, self.estimate.position - self.reference.position)
 
     def judged(

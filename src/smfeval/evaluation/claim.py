@@ -32,11 +32,11 @@ from smfeval.align.projection import (
     granted_covariance,
     into_body,
     is_determined,
-    projected_covariance,
+    project,
 )
 from smfeval.dataclass import dataclass
 from smfeval.judge.levels import LEVEL, TAIL
-from smfeval.maths.arrays import Floats, median_of
+from smfeval.maths.arrays import Floats, Ints, median_of
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.options import JointChoice
 from smfeval.schema import AlignmentKind
@@ -74,6 +74,8 @@ class AlignedClaim:
     covariance
         That covariance of the position in world axes, of every matched scan (n, 3, 3); None where
         it is the reported one.
+    poses
+        Some scans, and that covariance of their (rho, phi), where it was found with the other.
     fit
         The alignment as a linear map of the errors.
     claim
@@ -95,22 +97,27 @@ class AlignedClaim:
     covariance: Floats | None
     fit: FitWeights
     claim: Claim
+    poses: tuple[Ints, Floats] | None = None
     tails: float = 1.0
     oriented: bool = True
     memory: float = 1.0
     particles: Floats | None = None
 
-    @property
-    def pose_covariance(self) -> Floats | None:
-        """That covariance of (rho, phi), in body axes (n, 6, 6); None where it is reported."""
+    def pose_covariance(self, scans: Ints) -> Floats | None:
+        """That covariance of (rho, phi) of some scans, in body axes; None where it is reported.
+
+        (m,) -> (m, 6, 6).
+        """
         if self.how == "projected":
-            in_world = projected_covariance(self.fit, self.joint, self.claim, space="pose")
-            return into_body(in_world, self.claim.rotation)
+            if self.poses is not None and np.array_equal(self.poses[0], scans):
+                return self.poses[1]
+            in_world = project(self.fit, self.joint, self.claim, scans)[1]
+            return into_body(in_world, self.claim.rotation[scans])
         if self.how == "granted":
-            in_world = granted_covariance(self.fit, self.claim, space="pose")
-            return into_body(in_world, self.claim.rotation)
+            in_world = granted_covariance(self.fit, self.claim, space="pose", scans=scans)
+            return into_body(in_world, self.claim.rotation[scans])
         if self.how == "after a fit" and self.particles is None:
-            return grant_rotation(self.fit, self.claim, self.memory)
+            return grant_rotation(self.fit, self.claim, self.memory, scans)
         return None
 
     @property
@@ -166,12 +173,14 @@ def align_claim(
     own: tuple[Joint, str],
     alignment: Alignment,
     kind: AlignmentKind,
+    *,
     weight: Floats | None = None,
+    scans: Ints | None = None,
 ) -> AlignedClaim | None:
     """The claim of an aligned, matched track; None where it reports no uncertainty.
 
     `own` is the joint covariance in the estimator's world and the reason for it; `weight` (n, 3, 3)
-    that of each scan in the fit, where it had any.
+    that of each scan in the fit, where it had any; `scans` those whose rotations are scored.
     """
     belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
     if not isinstance(belief, GaussianTrack):
@@ -193,7 +202,10 @@ def align_claim(
     if isinstance(estimate, ParticleTrack):
         return under("after a fit", None)
     if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
-        return under("projected", projected_covariance(fit, joint, claim))
+        scans = np.arange(0) if scans is None else scans
+        position, pose = project(fit, joint, claim, scans)
+        pose = into_body(pose, claim.rotation[scans])
+        return under("projected", position, poses=(scans, pose))
     if kind == "first-pose" or count < len(claim):
         return under("granted", granted_covariance(fit, claim))
     return under("after a fit", None)

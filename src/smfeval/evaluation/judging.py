@@ -82,11 +82,6 @@ class JudgedTracks:
     pose_space: AnySpace | None = None  # None where rotations cannot be compared
 
     @cached_property
-    def _regular(self) -> dict[AnySpace, Ints]:
-        """Scans with a regular covariance, of the spaces that were asked for."""
-        return {}
-
-    @cached_property
     def pose_fit(self) -> BestCaseFit | None:
         """The kindest fit of whole poses, whose lever arm, body rotation and clock are shown."""
         return None if self.pose_space is None else self.fit(self.pose_space)
@@ -135,17 +130,18 @@ class JudgedTracks:
             assert isinstance(space, RotationSpace | PoseSpace)
             rows, world = space.claimed.rows, space.claimed.frame == "world"
         of = partial(self._poses, tuple(sorted(rows)), "world" if world else "body")
-        scans = self._regular.get(space)
-        if scans is None:
-            left, particles = self.left, self.claim.particles
-            if particles is not None:
-                left = left[particles[left] > len(rows) + FEWEST_MORE]
-            regular = [
-                left[part][~normal.is_singular(some.select_blocks(some.covariance))]
-                for part in chunks(len(left))
-                for some in (of(left[part]),)
-            ]
-            self._regular[space] = scans = np.concatenate(regular) if regular else left
+        left, particles = self.left, self.claim.particles
+        if particles is not None:
+            left = left[particles[left] > len(rows) + FEWEST_MORE]
+        found = of(left[spaced_indices(len(left), most)])
+        if not normal.is_singular(found.select_blocks(found.covariance)).any():
+            return found
+        regular = [
+            left[part][~normal.is_singular(some.select_blocks(some.covariance))]
+            for part in chunks(len(left))
+            for some in (of(left[part]),)
+        ]
+        scans = np.concatenate(regular)
         return of(scans[spaced_indices(len(scans), most)])
 
     def _poses(self, rows: tuple[int, ...], frame: Frame, scans: Ints) -> MatchedPoses:

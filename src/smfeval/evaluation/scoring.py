@@ -86,8 +86,13 @@ def score_orientation(
     claim: AlignedClaim | None,
     left: Ints,
     options: Options,
+    *,
+    some: Ints,
 ) -> tuple[SpaceScores | None, SpaceScores | None, tuple[str, ...]]:
-    """Score rotation and pose; None where they are not scored, and why in the notes."""
+    """Score rotation and pose; None where they are not scored, and why in the notes.
+
+    On `some` of the scans left, unless one of these cannot be scored: then on all.
+    """
     if claim is None:
         return None, None, ()
     for name, track in (("estimate", estimate), ("reference", reference)):
@@ -102,24 +107,31 @@ def score_orientation(
     if not options.space.is_whole:  # positions on some of x, y and z are those of the world
         axes = axes.within({*options.space.columns, *ROTATION})
 
-    claimed = claim.pose_covariance
-    if claimed is not None and len(left) < len(claimed):
-        claimed = claimed[left]
-    tracks = estimate[left], reference[left]
+    scans = left[some]
+    tracks = estimate[scans], reference[scans]
     whole = pose_residuals(
-        *tracks, reference_covariance=options.reference_covariance, claimed=claimed
+        *tracks,
+        reference_covariance=options.reference_covariance,
+        claimed=claim.pose_covariance(scans),
     )
-    rotation, notes = _score_claimed(RotationSpace(turning), whole, tracks, options)
-    pose, more = _score_claimed(PoseSpace(axes), whole, tracks, options)
+    rotation, notes = _score_claimed(RotationSpace(turning), whole, tracks, some, options)
+    pose, more = _score_claimed(PoseSpace(axes), whole, tracks, some, options)
+    if len(some) < len(left) and any(each is None or each.singular for each in (rotation, pose)):
+        every = np.arange(len(left))
+        return score_orientation(estimate, reference, claim, left, options, some=every)
     return rotation, pose, tuple(dict.fromkeys((*notes, *more)))
 
 
 def _score_claimed(
-    space: OrientedSpace, whole: Residuals, tracks: tuple[AnyTrack, Track], options: Options
+    space: OrientedSpace,
+    whole: Residuals,
+    tracks: tuple[AnyTrack, Track],
+    scans: Ints,
+    options: Options,
 ) -> tuple[SpaceScores | None, tuple[str, ...]]:
     """Scores on the scans that can be scored in a space, and what is to be said about them.
 
-    `whole` are the errors of whole poses, d = 6.
+    `whole` are the errors of whole poses, d = 6, of these scans.
     """
     try:
         check_axes(space.claimed.rows)
@@ -138,6 +150,7 @@ def _score_claimed(
         named = words.join(space.claimed.names)
         notes = (f"{space.name} is scored on {named}, not on {space.claimed.left_out}", *notes)
     series, singular = _score(residuals, options), len(usable) - len(kept)
+    kept = scans[kept]
     return SpaceScores(kept, estimate, reference, residuals, series, singular, space), notes
 
 

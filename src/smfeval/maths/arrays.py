@@ -65,5 +65,10 @@ def gap_mask(stamp: Ints, steps: float = GAP_STEPS) -> Bools:
 
 def bridges_gap(stamp: Ints, first: Ints, second: Ints) -> Bools:
     """Whether a gap of more than LONG_GAP_STEPS lies between two scans. (n,), (m,) -> (m,)."""
-    gaps = np.concatenate([[0], np.cumsum(gap_mask(stamp, LONG_GAP_STEPS))])
+    gaps = count_gaps(stamp)
     return gaps[second] > gaps[first]
+
+
+def count_gaps(stamp: Ints) -> Ints:
+    """Gaps of more than LONG_GAP_STEPS before each scan. (n,) -> (n,)."""
+    return np.concatenate([[0], np.cumsum(gap_mask(stamp, LONG_GAP_STEPS))])

@@ -31,7 +31,7 @@ Of two estimates, B stands in the place of the reference: displacements differ b
 whose covariance is at most the sum of what each claims if their errors are not opposed.
 """
 
-from dataclasses import replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from smfeval.align.projection import Gauge
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints, bridges_gap
+from smfeval.maths.arrays import Floats, Ints, count_gaps
 from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import symmetrise
 from smfeval.score.residuals import SpaceName
@@ -91,6 +91,8 @@ class SeenMotion:
         What the reference claims where it is another estimate; None: it is a reference.
     steady
         How much two such claims may change between the halves of the track and have windows.
+    path_m, gaps
+        Metres that the reference travelled, and gaps that it bridged, up to every scan. (n,) each.
     """
 
     joint: Joint
@@ -102,6 +104,12 @@ class SeenMotion:
     motion: BodyMotion | None = None
     beside: tuple[Joint, Claim] | None = None
     steady: float = np.inf
+    path_m: Floats = field(default_factory=lambda: np.zeros(0))
+    gaps: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if self.joint.kind != "unknown" and not len(self.gaps):
+            vars(self).update(path_m=path_length(self.reference[0]), gaps=count_gaps(self.stamp))
 
     @property
     def level(self) -> int:
@@ -139,8 +147,7 @@ class SeenMotion:
 
     def row(self, found: Windows, *, first_half: bool = False) -> WindowRow | None:
         """k of windows; None where these are too few, or their covariance is thin."""
-        path_m = path_length(self.reference[0])
-        return window_row(found, self.stamp, path_m, first_half=first_half)
+        return window_row(found, self.stamp, self.path_m, first_half=first_half)
 
     def windows(
         self, horizon: int, space: SpaceName = "position", ends: tuple[Ints, Ints] | None = None
@@ -162,7 +169,7 @@ class SeenMotion:
         if ends is None:
             given = other if other.kind == "given" else self.joint
             ends = window_ends(given, horizon, len(self.claim))
-        inside = ~bridges_gap(self.stamp, *ends)
+        inside = self.gaps[ends[1]] == self.gaps[ends[0]]
         ends = ends[0][inside], ends[1][inside]
 
         rows, found = slice(0, 3), None
@@ -427,6 +434,9 @@ def pose_columns(found: Windows, claim: Claim, motion: BodyMotion) -> Floats:
     """
     (p, q), end = claim[found.first].pose, claim[found.second].pose
     carry = se3.adjoint(se3.inverse(se3.compose(se3.inverse((p, q)), end)))
-    velocity = np.concatenate([motion.velocity, motion.rate], axis=1)
-    late = velocity[found.second] - np.einsum("nij,nj->ni", carry, velocity[found.first])
+    early, late = (
+        np.concatenate([motion.velocity[at], motion.rate[at]], axis=1)
+        for at in (found.first, found.second)
+    )
+    late = late - np.einsum("nij,nj->ni", carry, early)
     return np.concatenate([np.eye(6) - carry, late[..., None]], axis=2)
