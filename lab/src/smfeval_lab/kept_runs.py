@@ -10,6 +10,7 @@ from smfeval import __version__
 from smfeval.errors import OptionError, SmfevalError
 from smfeval.io import read, write
 from smfeval.io.atomic import replacing
+from smfeval.studies.cache import make_folder
 from smfeval.track import AnyTrack
 from smfeval_lab.filters import RunFilter, run_filter
 from smfeval_lab.filters.run import Run, read_telemetry, write_telemetry
@@ -95,11 +96,17 @@ class RunCache:
         return truth
 
 
+def open_folder(folder: Path, inside: str, what: str) -> None:
+    """Make a folder, or take one in which `what` was begun: it has the folder `inside`."""
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder}: this is a file; {what} is written to a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / inside).is_dir():
+        raise OptionError(f"{folder}: already there and not of {what}; name a new folder")
+    make_folder(folder / inside)
+
+
 def _save_run(run: Run, base: Path, key: Key) -> None:
-    try:
-        base.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"{base.parent}: cannot be made ({error.strerror or error})") from error
+    make_folder(base.parent)
     write(run.belief, _file(base, ".square"))
     if run.telemetry is not None:
         write_telemetry(run.telemetry, _file(base, ".parquet"))

@@ -28,7 +28,7 @@ from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, case_study
 from smfeval_lab.casestudy.conclusions import sentences, sign_test
 from smfeval_lab.casestudy.plan import OWN_FILTER, FamilyNoise, Job, jobs_of
 from smfeval_lab.casestudy.report import CLOSING, document, markdown, text
-from smfeval_lab.casestudy.run import closed_share, sensitivity_rows
+from smfeval_lab.casestudy.run import closed_share
 from smfeval_lab.filters import filter_named
 from smfeval_lab.filters.run import read_telemetry, write_telemetry
 
@@ -148,22 +148,6 @@ def test_the_noise_of_a_family_turns_about_what_it_ships(plan):
         entry = filter_named(each.filter)
         assert entry.settings([f"{each.knob.name}={each.knob.default}"]) == entry.settings()
         assert each.knob.default in each.knob.values
-
-
-@pytest.mark.slow
-def test_sensitivity_has_k_under_other_choices(study):
-    (one,) = sensitivity_rows(
-        [each for each in study.outcomes if each.job == Job(EASY, OWN_FILTER)]
-    )
-    assert (one.track, one.k) == (EASY.name, row(study, EASY, OWN_FILTER).k.value)
-    found = {each.name: each.k for each in one.alternatives}
-    assert found["time offset +50 ms"] != one.k
-    shown = replace(study, sensitivity=(one,))
-    assert "Sensitivity" in text(shown, verbose=True)
-    assert "another time offset changes k by a factor of" in "\n".join(sentences(shown))
-    assert document(shown)["sensitivity"][0]["alternatives"][0].keys() == {
-        *("name", "k", "verdict", "failure")
-    }
 
 
 def test_without_the_labs_own_filter_no_knob_is_turned():

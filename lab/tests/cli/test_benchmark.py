@@ -172,7 +172,7 @@ def test_junk_gets_one_sentence(words, sentence, capsys, tmp_path):
 
 def test_a_folder_of_something_else_is_left_alone(capsys, tmp_path):
     (tmp_path / "thesis.txt").write_text("all of it")
-    assert "no benchmark" in refused(capsys, "lab", "benchmark", "-o", tmp_path)
+    assert "not of a benchmark" in refused(capsys, "lab", "benchmark", "-o", tmp_path)
     assert "this is a file" in refused(capsys, "lab", "benchmark", "-o", tmp_path / "thesis.txt")
 
 

@@ -156,7 +156,7 @@ def test_chosen_filters_alone_are_run(pretended, capsys, tmp_path):
         (["--worlds", "park,"], "--worlds has an empty name"),
         (["--worlds", "moon"], "'moon' is no world"),
         (["--seed", "0"], "a seed of the case study is 1 or more"),
-        (["-o", "taken"], "taken: already there and no case study"),
+        (["-o", "taken"], "taken: already there and not of a case study"),
         (["-o", "file"], "file: this is a file"),
         (["-o", "file/below"], "cannot be made"),
         (["--speed", "9"], "unrecognized arguments"),

@@ -35,7 +35,6 @@ SMALL = CaseStudyPlan(
     ),
     variants=(Variant("listens", ("noise=residuals",)), Variant("deaf", ("map_error=carried",))),
     noises=("0.0001", "0.001", "0.01"),
-    sensitivity=False,  # a test asks for it alone
 )
 
 

@@ -139,22 +139,6 @@ def _r_slope(study: CaseStudy, variant: str) -> str:
     )
 
 
-def _sensitivity(study: CaseStudy) -> Iterator[str]:
-    """How far another time offset or association changes k."""
-    ratios: dict[str, list[float]] = {}
-    for row in study.sensitivity:
-        for each in row.alternatives:
-            if each.k is not None and not each.name.startswith("alignment"):
-                kind = "association" if each.name.startswith("association") else "time offset"
-                ratios.setdefault(kind, []).append(max(each.k / row.k, row.k / each.k))
-    if ratios:
-        moved = [
-            f"another {name} changes k by a factor of {words.number(max(found))} at most"
-            for name, found in ratios.items()
-        ]
-        yield words.join(moved)
-
-
 def compare_smoother(study: CaseStudy) -> Iterator[str]:
     """Whether the smoother is less overconfident than the filter at similar accuracy."""
     rows = {
@@ -191,6 +175,6 @@ def sign_test(lower: int, pairs: int) -> float:
 
 
 TOPICS = (
-    *(_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants, _sensitivity),
+    *(_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants),
     compare_smoother,
 )

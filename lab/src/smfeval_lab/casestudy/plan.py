@@ -63,7 +63,6 @@ class CaseStudyPlan:
     variants: tuple[Variant, ...] = VARIANTS
     noises: tuple[str, ...] = ("0.0001", "0.001", "0.01")  # R of the variants
     family_noises: tuple[FamilyNoise, ...] = FAMILY_NOISES  # turned where all knobs turn
-    sensitivity: bool = True  # score every filter as it is under other choices, too
 
     @property
     def swept(self) -> tuple[SeededWorld, ...]:

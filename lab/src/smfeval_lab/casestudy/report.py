@@ -241,27 +241,9 @@ def displacement_section(study: CaseStudy) -> Iterator[ReportSection]:
     )
 
 
-def sensitivity_section(study: CaseStudy) -> Iterator[ReportSection]:
-    """k of every run with one choice made otherwise."""
-    names = list(dict.fromkeys(each.name for row in study.sensitivity for each in row.alternatives))
-    rows = []
-    for row in study.sensitivity if names else ():
-        k = {each.name: each.k for each in row.alternatives}
-        cells = ("-" if (other := k.get(name)) is None else words.number(other) for name in names)
-        rows.append((row.track, row.filter, words.number(row.k), *cells))
-    yield from _section(
-        "Sensitivity",
-        ("track", "filter", "k", *names),
-        rows,
-        "k as scored, and with one choice made otherwise: another alignment or time offset, the "
-        "other kind of reference; - where that cannot be scored",
-        "an alignment with fewer degrees of freedom than the filter counts them as errors",
-    )
-
-
 SECTIONS = (
     *(score_section, knob_section, variant_section, credit_section, degeneracy_section),
-    *(displacement_section, sensitivity_section),
+    displacement_section,
 )
 
 
@@ -281,7 +263,6 @@ def document(study: CaseStudy) -> dict[str, Any]:
         ],
         "variants": plain(study.variants),
         "variant_sweep": None if swept is None else swept.to_dict(),
-        "sensitivity": plain(study.sensitivity),
         "not_run": plain(study.not_run),
         "notes": list(study.notes),
         "cpu_s": study.cpu_s,

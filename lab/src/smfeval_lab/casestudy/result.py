@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from smfeval.compare.sensitivity import Alternative
 from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.evaluation import Evaluation
 from smfeval.explain.updates import Explanation
@@ -60,16 +59,6 @@ class VariantRow:
 
 
 @dataclass(frozen=True)
-class SensitivityRow:
-    """k of a run as it was aligned and paired, and with one choice made otherwise."""
-
-    track: str
-    filter: str
-    k: float
-    alternatives: tuple[Alternative, ...]
-
-
-@dataclass(frozen=True)
 class FailedRuns:
     """A filter that did not come to an end, why, and on which tracks."""
 
@@ -90,7 +79,6 @@ class CaseStudy:
     explanations: dict[str, Explanation]  # track -> why the lab's own filter reports what it does
     variants: tuple[VariantRow, ...]
     variant_sweep: Sweep | None  # the noise R of each variant turned
-    sensitivity: tuple[SensitivityRow, ...]
     not_run: tuple[FailedRuns, ...]
     notes: tuple[str, ...]
     cpu_s: float  # of all runs, one core

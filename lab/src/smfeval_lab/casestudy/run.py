@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from smfeval.compare.sensitivity import score_alternatives
 from smfeval.compare.slopes import Failure, KnobSettings, Point, Who, point_of, scan_series
 from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
@@ -22,7 +21,6 @@ from smfeval_lab.casestudy.result import (
     Outcome,
     Outcomes,
     ScoreRow,
-    SensitivityRow,
     VariantRow,
 )
 from smfeval_lab.filters import RunFilter, run_filter
@@ -65,7 +63,6 @@ def case_study(
         explanations=explanations,
         variants=tuple(variant_rows(plan, outcomes)),
         variant_sweep=variant_sweep(plan, outcomes),
-        sensitivity=tuple(sensitivity_rows(usual)) if plan.sensitivity else (),
         not_run=not_run,
         notes=tuple(notes),
         cpu_s=sum(each.run.cpu_s for each in outcomes.values()),
@@ -109,14 +106,6 @@ def score_row(outcome: Outcome) -> ScoreRow:
         lost=found["mae"].value > LOST_M,
         cpu_per_scan_s=outcome.run.cpu_s / outcome.run.scans,
     )
-
-
-def sensitivity_rows(outcomes: Sequence[Outcome]) -> Iterator[SensitivityRow]:
-    """Each run that has a k, under other gauges, clocks and the other kind of reference."""
-    for outcome in outcomes:
-        if outcome.k is not None:
-            found = score_alternatives(outcome.evaluation)
-            yield SensitivityRow(outcome.job.track.name, outcome.job.filter, outcome.k, found)
 
 
 def explain_own(outcomes: Sequence[Outcome]) -> tuple[dict[str, Explanation], list[str]]:

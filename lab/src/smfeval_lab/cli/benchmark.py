@@ -9,11 +9,11 @@ from smfeval.cli.progress import study_progress
 from smfeval.errors import OptionError
 from smfeval.show.page.study import study_page
 from smfeval.show.study import document, terminal
-from smfeval.studies.cache import make_folder
 from smfeval.verbs import write_tables
 from smfeval_lab.benchmark.contenders import choose_contenders
 from smfeval_lab.benchmark.frozen import RECORDINGS, SEEDS, frozen_tracks
 from smfeval_lab.benchmark.run import LEADERBOARD, run_benchmark, score_benchmark
+from smfeval_lab.kept_runs import open_folder
 
 PAGE = f"{LEADERBOARD}.html"
 
@@ -24,11 +24,7 @@ def run(chosen: argparse.Namespace) -> int:
         raise OptionError(f"--seeds {chosen.seeds}: each world has 1 to {SEEDS}")
     contenders = choose_contenders(chosen.filters, chosen.contender)
     folder: Path = chosen.output.absolute()
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{chosen.output}: this is a file; a benchmark is written to a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / RECORDINGS).is_dir():
-        raise OptionError(f"{chosen.output}: already there and no benchmark; name a new folder")
-    make_folder(make_folder(folder) / RECORDINGS)
+    open_folder(folder, RECORDINGS, "a benchmark")
 
     tracks = frozen_tracks(chosen.seeds)
     with study_progress(quiet=chosen.quiet) as show:

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from smfeval.cli.outputs import check_outputs, command_line, write_page
 from smfeval.cli.progress import study_progress
@@ -10,7 +9,7 @@ from smfeval.errors import OptionError
 from smfeval.io.atomic import writing
 from smfeval.show.render import json_text
 from smfeval_lab.casestudy import FULL, QUICK, CaseStudy, adapt_plan, case_study, report
-from smfeval_lab.kept_runs import RUNS
+from smfeval_lab.kept_runs import RUNS, open_folder
 
 DOCUMENT, REPORT, FIGURES = "casestudy.json", "casestudy.md", "casestudy.pdf"
 
@@ -27,7 +26,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.save is not None and chosen.save.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{chosen.save}: a page is written as .html")
     check_outputs([chosen.save] if chosen.save else [], force=chosen.force)
-    _make_folder(chosen.output)
+    open_folder(chosen.output, RUNS, "a case study")
     with study_progress(quiet=chosen.quiet) as progress:
         study = case_study(chosen.output, plan, progress=progress)
 
@@ -50,18 +49,6 @@ def _names(words: str | None, flag: str, example: str) -> list[str] | None:
     if names is not None and not all(names):
         raise OptionError(f"{flag} has an empty name in it: write {flag} {example}")
     return names
-
-
-def _make_folder(folder: Path) -> None:
-    """A new folder, or one in which a case study was begun."""
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder}: this is a file; a case study is written to a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / RUNS).is_dir():
-        raise OptionError(f"{folder}: already there and no case study; name a new folder")
-    try:
-        (folder / RUNS).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"{folder}: cannot be made ({error.strerror or error})") from error
 
 
 def _draw(study: CaseStudy, chosen: argparse.Namespace) -> None:

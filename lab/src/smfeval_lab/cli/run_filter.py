@@ -1,12 +1,9 @@
 """`smfeval lab run RECORDING --filter ieskf -o est.square`: a filter's belief on a recording."""
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 
 from smfeval.cli.flags import given_files
 from smfeval.cli.outputs import check_outputs
@@ -17,7 +14,6 @@ from smfeval.io.atomic import replacing
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import format_for_writing
 from smfeval.io.innovations import WRITERS, write_innovations
-from smfeval.io.progress import listening
 from smfeval.show.render import json_text
 from smfeval_lab.filters import Filter, filter_named
 from smfeval_lab.filters.map_log import write_map_log
@@ -51,7 +47,7 @@ def run(chosen: argparse.Namespace) -> int:
         options["imu_T_lidar"] = read_extrinsic(chosen.extrinsic)
     with progress("reading"):
         recording = read_recording(chosen.recording, **options)
-    with _speed_bar():
+    with progress("running"):
         finished = entry.run(recording, settings)
     files = _write_run(finished, chosen)
 
@@ -108,24 +104,3 @@ def _write_run(run: Run, chosen: argparse.Namespace) -> tuple[Path, ...]:
             write_map_log(run.map_log, stack.enter_context(replacing(chosen.map_log)))
             beside.append(chosen.map_log)
         return (*write(run.belief, chosen.output), *beside)
-
-
-@contextmanager
-def _speed_bar() -> Iterator[None]:
-    """A bar with scans per second on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415  only on a terminal
-    from rich.progress import Progress  # noqa: PLC0415
-
-    begin = perf_counter()
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compiling or loading")
-
-        def show_speed(done: int, total: int) -> None:
-            speed = done / (perf_counter() - begin)
-            bar.update(task, completed=done, total=total, description=f"{speed:.0f} scans/s")
-
-        with listening(show_speed):
-            yield
