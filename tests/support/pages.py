@@ -8,7 +8,8 @@ from smfeval.calibration import calibrate
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
 from smfeval.online.innovations import judge_innovations
-from smfeval.show import page, watch
+from smfeval.show import page
+from smfeval.show.online import watch_event
 from smfeval.show.score import Findings
 from smfeval.track.innovations import Innovations
 from smfeval.why.one_track import examine
@@ -91,5 +92,5 @@ def pages():
         "sweep": page.sweep_page(turned(), command=COMMAND),
         "calibration": page.calibration_page(calibrated(), command=COMMAND),
         "nis": page.nis_page(innovations(), command=COMMAND),
-        "watch": page.watch_page(watch.event("alarm", ALARM), command=COMMAND),
+        "watch": page.watch_page(watch_event("alarm", ALARM), command=COMMAND),
     }

@@ -1,6 +1,7 @@
 """`smfeval calibrate TRAIN... --ref REF [--on TEST...]`: what should I publish, then?"""
 
 import argparse
+from functools import partial
 from glob import glob
 from pathlib import Path
 
@@ -55,12 +56,8 @@ def run(chosen: argparse.Namespace) -> int:
         write(result.correction.apply(track, table), file)
 
     draw(chosen, "calibrate", result)
-    show_result(
-        chosen,
-        result.to_dict,
-        lambda: result.sentence,
-        lambda: show.report(result, verbose=chosen.verbose),
-    )
+    shown = partial(show.report, result, verbose=chosen.verbose)
+    show_result(chosen, result.to_dict, lambda: result.sentence, shown)
     return 0
 
 

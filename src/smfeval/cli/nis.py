@@ -7,7 +7,7 @@ from smfeval.cli.outputs import check_saves, draw, show_result
 from smfeval.errors import OptionError
 from smfeval.io.innovations import read_innovations
 from smfeval.online.innovations import FALSE_ALARMS, SensorJudgement, judge_innovations
-from smfeval.show import nis
+from smfeval.show.online import nis_document, nis_headline, nis_report
 
 CONDITION_NAMES = ("k", "refuted", "rejected", "lag_1")
 
@@ -24,9 +24,9 @@ def run(chosen: argparse.Namespace) -> int:
     draw(chosen, "nis", report)
     show_result(
         chosen,
-        lambda: nis.document(report),
-        lambda: nis.headline(report),
-        lambda: nis.report(report, verbose=chosen.verbose),
+        lambda: nis_document(report),
+        lambda: nis_headline(report),
+        lambda: nis_report(report, verbose=chosen.verbose),
     )
     return exit_code(
         condition.violation_by(_value(each, condition), each.sensor)

@@ -28,7 +28,7 @@ from smfeval.online.beliefs import BeliefWatch
 from smfeval.online.eprocess import FALSE_ALARMS, EProcess
 from smfeval.online.hazard import HazardLimits
 from smfeval.schema import POSITION_AXES, seconds
-from smfeval.show import watch
+from smfeval.show.online import watch_event, watch_line
 
 STATE = "smfeval.watch.state/2"
 STATE_BYTES = 4_000_000
@@ -114,13 +114,13 @@ def _report(kind: str, watcher: Watcher, chosen: argparse.Namespace) -> int:
     The last one is also written as a page, where that was asked for.
     """
     if kind != "status":
-        draw(chosen, "watch", watch.event(kind, watcher.status()))
+        draw(chosen, "watch", watch_event(kind, watcher.status()))
     if kind != "status" or not chosen.quiet:
         status = watcher.status()
         if chosen.json:
-            print(json.dumps(watch.event(kind, status), allow_nan=False), flush=True)
+            print(json.dumps(watch_event(kind, status), allow_nan=False), flush=True)
         else:
-            print(watch.line(kind, status), flush=True)
+            print(watch_line(kind, status), flush=True)
     return 1 if kind == "alarm" else 0
 
 

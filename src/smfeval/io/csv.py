@@ -255,23 +255,20 @@ def read(path: Path, options: ReadOptions) -> Track:
     provenance = Provenance(
         str(path), "CSV", notes=about_rows, remarks=tuple(remarks), unread=unread, axes=axes
     )
+    intake = options.intake(rows.where)
     if found.geodetic:
         refuse_off_earth(position, rows.where)
         east_north_up = np.zeros((len(stamp), 3, 3)) if covariance is None else covariance
         local = local_from_llh(position, east_north_up[:, :3, :3], options)
         convention = None if covariance is None else POSITION_ONLY
         provenance = replace(provenance, convention=convention)
-        intake = options.intake(rows.where)
         return local.track(stamp, provenance, intake, protection=protection)
     if options.origin is not None:
         raise OptionError(f"{path}: option origin means nothing for poses; it is for latitudes")
     return track_of_arrays(
-        stamp,
-        (position, rotation),
-        covariance,
-        options,
+        *(stamp, (position, rotation), covariance, options),
         provenance=provenance,
-        intake=options.intake(rows.where),
+        intake=intake,
         implied=None if reading is None else implied_convention(rows.names, reading),
         protection=protection,
     )
@@ -369,14 +366,8 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         raise FormatError(f"{path}: there is a row of names but no row of numbers")
     import polars as pl  # noqa: PLC0415  slow to import
 
-    return CsvRows(
-        path,
-        meanings,
-        names,
-        pl.concat(cells, how="vertical_relaxed"),
-        np.concatenate(numbers),
-        notes,
-    )
+    every = pl.concat(cells, how="vertical_relaxed")
+    return CsvRows(path, meanings, names, every, np.concatenate(numbers), notes)
 
 
 def _spread_lists(

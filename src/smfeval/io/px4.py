@@ -146,10 +146,7 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
         raise FormatError(f"{path}: {what}") from error
     damage = None
     if parsed.file_corruption:
-        at = HEADER_BYTES  # the first place at which no message begins, by sizes and types alone
-        while at + 3 <= len(data) and data[at + 2] in MESSAGE_TYPES:
-            at += 3 + int.from_bytes(data[at : at + 2], "little")
-        where = words.count(min(at, len(data)))
+        where = words.count(_damaged_byte(data))
         damage = f"the log is damaged at byte {where}: some messages cannot be read"
     elif content.cut_at is not None:
         damage = f"the log is cut off within a message at byte {words.count(content.cut_at)}"
@@ -178,6 +175,14 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
 
 MESSAGE_TYPES = b"BFIMPQARDLCSO"
 HEADER_BYTES = 16  # of the file; a message then has its size (2 bytes), its type and its content
+
+
+def _damaged_byte(data: bytes) -> int:
+    """The first place at which no message begins, by sizes and types alone."""
+    at = HEADER_BYTES
+    while at + 3 <= len(data) and data[at + 2] in MESSAGE_TYPES:
+        at += 3 + int.from_bytes(data[at : at + 2], "little")
+    return min(at, len(data))
 
 
 def read(path: Path, options: ReadOptions) -> Track:
@@ -259,12 +264,7 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
         selector = log.topics[SELECTOR, 0]
         primary = latest(selector["timestamp"], selector["primary_instance"], published)
         own = primary == instance
-    body, body_notes = "base_link", tuple[str, ...]()
-    offset = [float(log.parameters.get(f"EKF2_IMU_POS_{axis}", 0.0)) for axis in "XYZ"]
-    if any(offset):
-        shown = " ".join(f"{value:g}" for value in (offset[0], 0 - offset[1], 0 - offset[2]))
-        place_of_imu = f"at {shown} m in the vehicle (flu, EKF2_IMU_POS)"
-        body, body_notes = "imu", (f"the states are of the IMU, {place_of_imu}",)
+    body, body_notes = _body_of_states(log)
     flight = Flight(
         name=place,
         format=f"PX4 ULog, {topic}, states {states.shape[1]}, covariances {variance.shape[1]}",
@@ -289,6 +289,15 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
     )
     empty = np.asarray(~(states.any(axis=1) & variance.any(axis=1)))[own]  # the filter starts later
     return flight.without(empty, "states and covariances are zero")
+
+
+def _body_of_states(log: Log) -> tuple[str, tuple[str, ...]]:
+    """The vehicle, or its IMU where that stands elsewhere, which is noted."""
+    x, y, z = (float(log.parameters.get(f"EKF2_IMU_POS_{axis}", 0.0)) for axis in "XYZ")
+    if not (x or y or z):
+        return "base_link", ()
+    shown = " ".join(f"{value:g}" for value in (x, 0 - y, 0 - z))
+    return "imu", (f"the states are of the IMU, at {shown} m in the vehicle (flu, EKF2_IMU_POS)",)
 
 
 def array_of(columns: Columns, name: str) -> Floats:

@@ -316,11 +316,7 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
 
     epochs = _epochs(found, dates, kind)
     positions = [each.position for each in epochs]
-    place = _numbers(positions, "lat", "lon", "alt", "sep")
-    if kind == FLAT:
-        place[:, 2:] = 0.0
-    above_sea = np.isnan(place[:, 3])
-    llh = np.stack([place[:, 0], place[:, 1], place[:, 2] + np.nan_to_num(place[:, 3])], axis=1)
+    llh, above_sea = _nmea_places(positions, flat=kind == FLAT)
     marks = _nmea_marks(positions, llh)
     covariance, convention, notes = np.zeros((len(epochs), 3, 3)), None, [NO_GST]
     if kind == "GST":
@@ -345,6 +341,18 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
         dropped=damaged,
     )
     return _usable(fixes, marks, options)
+
+
+def _nmea_places(positions: list[Any], *, flat: bool) -> tuple[Floats, Bools]:
+    """Latitude, longitude and altitude (n, 3); and where that is above the sea, not the ellipsoid.
+
+    `flat` sentences have no altitude: it is 0.
+    """
+    place = _numbers(positions, "lat", "lon", "alt", "sep")
+    if flat:
+        place[:, 2:] = 0.0
+    altitude = place[:, 2] + np.nan_to_num(place[:, 3])
+    return np.column_stack([place[:, :2], altitude]), np.isnan(place[:, 3])
 
 
 def _nmea_marks(positions: list[Any], llh: Floats) -> list[tuple[Bools, str]]:

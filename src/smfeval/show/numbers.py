@@ -74,9 +74,10 @@ def _integrity(evaluation: Evaluation) -> list[ReportSection]:
 
 def number_sections(evaluation: Evaluation) -> list[ReportSection]:
     """Every number in tables."""
-    motion = evaluation.relative_motion
+    motion, path = evaluation.relative_motion, evaluation.k_over_path
+    verdicts = {name: each.verdict for name, each in _judged(evaluation).items() if each.verdict}
     tables = {
-        "verdicts": _verdicts(evaluation),
+        "verdicts": Table(("", *verdicts), tuple(verdict_rows(list(verdicts.values())))),
         "numbers": _numbers(evaluation),
         "axes": _axes(evaluation),
         "relative motion": (
@@ -86,7 +87,9 @@ def number_sections(evaluation: Evaluation) -> list[ReportSection]:
         ),
         "scores of relative motion": _relative_scores(evaluation),
         "relative pose error": _relative_errors(evaluation),
-        "k over the path": _path(evaluation),
+        "k over the path": Table(
+            ("first", "k"), tuple((length_cell(row.metres), number_cell(row.k)) for row in path)
+        ),
     }
     return [ReportSection(title, table=table) for title, table in tables.items() if table.rows]
 
@@ -94,12 +97,6 @@ def number_sections(evaluation: Evaluation) -> list[ReportSection]:
 def _judged(evaluation: Evaluation) -> dict[str, SpaceScores]:
     """The spaces with a verdict, by name."""
     return {each.space.name: each for each in evaluation.spaces if each.verdict is not None}
-
-
-def _verdicts(evaluation: Evaluation) -> Table:
-    """The label in each space, and what it rests on."""
-    verdicts = {name: each.verdict for name, each in _judged(evaluation).items() if each.verdict}
-    return Table(("", *verdicts), tuple(verdict_rows(list(verdicts.values()))))
 
 
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[Cells]:
@@ -164,14 +161,11 @@ def _axes(evaluation: Evaluation) -> Table:
     """CRPS and k of every axis alone."""
     crps = evaluation.position.crps_by_axis
     spaces = (evaluation.position, evaluation.rotation)
-    k = {axis: value for each in spaces if each for axis, value in _k_by_axis(each).items()}
+    believed = (each.k_by_axis for each in spaces if each is not None and each.has_belief)
+    k = {axis: value for by_axis in believed for axis, value in by_axis.items()}
     names = dict.fromkeys((*crps, *k))
     cells = ((Cell(name), number_cell(crps.get(name)), plain_cell(k.get(name))) for name in names)
     return Table(("axis", "CRPS", "k"), tuple(cells))
-
-
-def _k_by_axis(scored: SpaceScores) -> dict[str, float]:
-    return scored.k_by_axis if scored.has_belief else {}
 
 
 def relative_motion_table(motion: RelativeMotion, intervals: Intervals) -> Table:
@@ -224,12 +218,6 @@ def _relative_errors(evaluation: Evaluation) -> Table:
             for title, name in counts
         ]
     return Table(("over", *(each.horizon for each in every)), tuple(rows))
-
-
-def _path(evaluation: Evaluation) -> Table:
-    """k over the first eighth, quarter, half and all of the path."""
-    rows = ((length_cell(row.metres), number_cell(row.k)) for row in evaluation.k_over_path)
-    return Table(("first", "k"), tuple(rows))
 
 
 def setup_rows(evaluation: Evaluation) -> list[Row]:

@@ -190,12 +190,6 @@ def k_pair_matrix(comparison: Comparison) -> Table:
     return Table.of_texts([["k_pair (at least)", *letters], *body], right=True)
 
 
-def claim_reasons(pair: Pair) -> list[tuple[str, str]]:
-    """What either says of how its errors of different scans move together."""
-    reasons = [claim.reason for claim in pair.difference.claims]
-    return list(zip((pair.a, pair.b), reasons, strict=True))
-
-
 def pair_sections(pair: Pair) -> list[ReportSection]:
     """Every number of a pair in tables, and how it was reached."""
     least = f"least over other time offsets and alignments: {words.number(pair.k_least)}"
@@ -263,10 +257,11 @@ def pair_setup_rows(pair: Pair) -> list[Row]:
     """How two tracks were matched, aligned and scored."""
     how = HOW_WORDS.get(pair.difference.how)
     share = words.share(pair.share_a)
+    claims = zip((pair.a, pair.b), pair.difference.claims, strict=True)
     return [
         Row("matched", _matched_text(pair)),
         Row("alignment", alignment_text(pair.alignment)),
-        *labelled("covariance", (f"{name}: {why}" for name, why in claim_reasons(pair))),
+        *labelled("covariance", (f"{name}: {claim.reason}" for name, claim in claims)),
         *([] if how is None else [Row("covariance", how)]),
         Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
     ]
@@ -306,7 +301,8 @@ def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:
 
 def attribution_section(found: Attribution) -> ReportSection:
     """Each track on its own, and how it was told apart from the others."""
-    how = f"{words.count(found.scans, 'common scan')}, {aligned_words(found)}"
+    aligned = "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
+    how = f"{words.count(found.scans, 'common scan')}, {aligned}"
     what = "" if found.horizon is None else f"displacements over {found.horizon} scans, "
     lost = "is lost: far from all others, which are therefore judged without it"
     about = [f"{how}; k: {what}second moments per axis, errors assumed uncorrelated"]
@@ -317,11 +313,6 @@ def attribution_section(found: Attribution) -> ReportSection:
     headings = ("track", "k", "k if two share", "error", "reported", "at least", "label")
     table = Table(headings, tuple(map(own_cells, found.estimators)), right=True)
     return ReportSection(table=table, rows=tuple(labelled("attribution", about)))
-
-
-def aligned_words(found: Attribution) -> str:
-    """How all tracks were brought to one world."""
-    return "not aligned" if found.gauge == "none" else f"aligned to the first by {found.gauge}"
 
 
 def own_cells(own: EstimatorAttribution) -> Cells:

@@ -307,14 +307,18 @@ def pair_tasks_of(
                 tasks.append(task)
     if unpaired:
         notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
-    notes += tuple(
+    return tuple(tasks), notes + _apart_notes(plan.estimators)
+
+
+def _apart_notes(estimators: Sequence[PlannedEstimator]) -> tuple[str, ...]:
+    """On estimators that cannot be brought to the body of all others."""
+    return tuple(
         f"pairs: {each.name} has a reference of its own and meets only estimators with the same "
         "one; pair_extrinsic (pose of the tracks' body in the estimator's) would join it to all"
-        for each in plan.estimators
+        for each in estimators
         if each.reference is not None
-        and not all(_are_comparable(each, other) for other in plan.estimators)
+        and not all(_are_comparable(each, other) for other in estimators)
     )
-    return tuple(tasks), notes
 
 
 def _are_comparable(a: PlannedEstimator, b: PlannedEstimator) -> bool:

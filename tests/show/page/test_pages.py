@@ -11,8 +11,9 @@ from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.judge.sentences import statement
-from smfeval.show import calibration, nis, page, watch
+from smfeval.show import calibration, page
 from smfeval.show.numbers import all_sections
+from smfeval.show.online import nis_report, watch_report
 from smfeval.show.page import plots
 from smfeval.show.page.scores import warning_sentences
 from smfeval.show.pairs import k_pair_matrix
@@ -313,8 +314,8 @@ def test_pages_of_reports_have_their_first_line_as_verdict_and_every_row():
     learnt = made.calibrated()
     for html, found in (
         (made.pages()["calibration"], calibration.report(learnt, verbose=True)),
-        (made.pages()["nis"], nis.report(made.innovations(), verbose=True)),
-        (made.pages()["watch"], watch.report("alarm", made.ALARM)),
+        (made.pages()["nis"], nis_report(made.innovations(), verbose=True)),
+        (made.pages()["watch"], watch_report("alarm", made.ALARM)),
     ):
         text = Page(html).text
         assert text.index(found.sections[0].title[1:]) < text.rindex(found.sections[0].rows[0].text)

@@ -7,9 +7,8 @@ from typing import Any
 from smfeval.calibration import Calibration
 from smfeval.online.innovations import InnovationReport
 from smfeval.show import calibration as of_calibration
-from smfeval.show import nis as of_innovations
-from smfeval.show import watch as of_watch
 from smfeval.show.check import last_line, track_rows
+from smfeval.show.online import nis_report, watch_report
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.page.plots import drawn_path
 from smfeval.show.report import Report, ReportSection, doubt_text
@@ -65,7 +64,7 @@ def calibration_page(calibration: Calibration, *, command: str) -> str:
 def nis_page(judged: InnovationReport, *, command: str) -> str:
     """The page of `smfeval nis`: which sensors refute the filter."""
     return report_page(
-        of_innovations.report(judged, verbose=True),
+        nis_report(judged, verbose=True),
         question="Do a filter's innovations match their covariance? No reference is used.",
         title=judged.name,
         label=judged.label,
@@ -76,10 +75,10 @@ def nis_page(judged: InnovationReport, *, command: str) -> str:
 
 
 def watch_page(event: dict[str, Any], *, command: str) -> str:
-    """The page of where a watch stands: a JSON event of `show.watch`."""
+    """The page of where a watch stands: a JSON event of `show.online`."""
     is_alarm = event["event"] == "alarm"
     return report_page(
-        of_watch.report(event["event"], event),
+        watch_report(event["event"], event),
         question="Is a running estimator overconfident?",
         title=" and ".join(event["names"]),
         label="alarm" if is_alarm else "no alarm",

@@ -46,31 +46,19 @@ def score_page(found: Sequence[Findings], *, command: str) -> str:
     references = list(dict.fromkeys(each.reference.provenance.name for each in evaluations))
     several = len(names) > 1
     short = words.without_common_folders([*names, *references])
-    tracks = drawn_tracks(
-        [(n, e.position, e.options.axes) for n, e in zip(names, evaluations, strict=True)],
-        rolling=several,
-    )
-    horizons = [_horizon_curve(each) for each in evaluations]
-    orientations = drawn_orientations(evaluations, tracks)
+    data = _drawn(names, evaluations)
     return document(
         "score.html",
         title=", ".join(names),
         command=command,
-        data={
-            "tracks": tracks,
-            "curves": [_curve(e) for e in evaluations],
-            "horizons": horizons,
-            **_stanford(evaluations),
-            "orientations": orientations,
-            "pairs": False,
-        },
+        data=data,
         heading=short[0] if not several else f"{len(names)} estimates",
         against=", ".join(short[len(names) :]),
         level=words.level(evaluations[0].options.intervals.level),
         believes=any(each.position.has_belief for each in evaluations),
-        has_horizons=any(horizons),
-        has_orientations=any(orientations),
-        thinning=thinning_note(tracks),
+        has_horizons=any(data["horizons"]),
+        has_orientations=any(data["orientations"]),
+        thinning=thinning_note(data["tracks"]),
         overview=comparison_table(evaluations, short[: len(names)]),
         estimates=[
             {
@@ -82,6 +70,24 @@ def score_page(found: Sequence[Findings], *, command: str) -> str:
             for each, name in zip(found, short, strict=False)
         ],
     )
+
+
+def _drawn(names: Sequence[str], evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """What the scripts draw; Stanford diagrams where an alert limit is given."""
+    named = zip(names, evaluations, strict=True)
+    tracks = drawn_tracks(
+        [(name, each.position, each.options.axes) for name, each in named], rolling=len(names) > 1
+    )
+    data: dict[str, Any] = {
+        "tracks": tracks,
+        "curves": [_curve(each) for each in evaluations],
+        "horizons": [_horizon_curve(each) for each in evaluations],
+    }
+    if any(each.integrity for each in evaluations):
+        from smfeval.show.integrity import diagram_data  # noqa: PLC0415  only where asked for
+
+        data["stanford"] = [diagram_data(each.integrity) for each in evaluations]
+    return data | {"orientations": drawn_orientations(evaluations, tracks), "pairs": False}
 
 
 def _verdict(found: Findings, *, who: str) -> Card:
@@ -149,15 +155,6 @@ def _space_table(evaluation: Evaluation) -> Table | None:
             )
         )
     return Table(SPACE_HEADINGS, tuple(rows)) if evaluation.position.has_belief else None
-
-
-def _stanford(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
-    """The diagrams of each estimate, where an alert limit is given."""
-    if not any(each.integrity for each in evaluations):
-        return {}
-    from smfeval.show.integrity import diagram_data  # noqa: PLC0415  only where asked for
-
-    return {"stanford": [diagram_data(each.integrity) for each in evaluations]}
 
 
 def _curve(evaluation: Evaluation) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from smfeval import __version__
 from smfeval.align.quantities import Extent
-from smfeval.compare.duels import MetricCell, StudySection
+from smfeval.compare.duels import Column, MetricCell, StudySection
 from smfeval.show.render import json_text
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
 from smfeval.studies.result import PairResult, Study, TaskResult
@@ -18,17 +18,12 @@ from smfeval.summarise.number import Number, finite_or_none
 SCHEMA = "smfeval.study/1"
 OPTIONS = (
     *("association", "tolerance_s", "offset_s", "alignment", "fit_on", "joint", "axes", "rules"),
-    *(
-        "settings",
-        "horizons",
-        "kitti",
-        "reference_covariance",
-        "ref_sigma",
-        "ref_shared",
-        "singular",
-    ),
-    *("intervals", "alert_limit", "risk"),
+    *("settings", "horizons", "kitti", "reference_covariance", "ref_sigma", "ref_shared"),
+    *("singular", "intervals", "alert_limit", "risk"),
 )
+CHOICES = ("pairs", "sensitivity", "diverged_m", "own_gauges", "ranks_improper", "titles")
+
+CELL_KEYS = ("estimator", "best", "reason", "median", "shared")
 
 Keys = dict[tuple[str, str], list[str]]  # (estimator or pair, track) -> tasks that were scored
 
@@ -73,12 +68,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "tracks": [_planned(each) | {"extrinsics": dict(each.extrinsics)} for each in plan.tracks],
         "estimators": [_planned(each) for each in plan.estimators],
         "options": {name: _plain(getattr(plan.options, name)) for name in OPTIONS},
-        "pairs": plan.pairs,
-        "sensitivity": plan.sensitivity,
-        "diverged_m": plan.diverged_m,
-        "own_gauges": plan.own_gauges,
-        "ranks_improper": plan.ranks_improper,
-        "titles": _plain(plan.titles),
+        **{name: _plain(getattr(plan, name)) for name in CHOICES},
         "headlines": list(plan.headlines),
     }
 
@@ -113,54 +103,43 @@ def _section(section: StudySection, keys: Keys) -> dict[str, Any]:
         "converged_only": section.converged_only,
         "tracks": section.tracks,
         "diverged": _named(("estimator", "diverged", "scored"), section.diverged),
-        "columns": [
-            {
-                "metric": column.metric,
-                "shared_tracks": column.shared_tracks,
-                "cells": [_cell(each, keys) for each in column.cells],
-                "duels": _plain(column.duels),
-                "ranks": None
-                if (ranks := column.ranks) is None
-                else {
-                    "mean_rank": _named(
-                        ("estimator", "rank"), zip(ranks.names, ranks.mean_rank, strict=True)
-                    ),
-                    "tracks": ranks.tracks,
-                    "not_separated": _plain(ranks.cliques),
-                    "reason": ranks.reason,
-                },
-                "unmarked": column.unmarked,
-                "detail": column.detail,
-                "notes": list(column.notes),
-            }
-            for column in section.columns
-        ],
+        "columns": [_column(each, keys) for each in section.columns],
         "pooled": [
             _plain(each) | {"left_out": _named(("reason", "tracks"), each.left_out)}
             for each in section.pooled
         ],
         "hypotheses": [
-            {
-                "pair": each.pair,
-                "tracks": each.tracks,
-                "holds": each.holds,
-                "tested": each.tested,
-                "refuted": each.refuted,
-                "opposed": _named(("track", "factor"), each.opposed),
-            }
+            {name: getattr(each, name) for name in ("pair", "tracks", "holds", "tested", "refuted")}
+            | {"opposed": _named(("track", "factor"), each.opposed)}
             for each in section.hypotheses
         ],
         "notes": list(section.notes),
     }
 
 
+def _column(column: Column, keys: Keys) -> dict[str, Any]:
+    ranks = column.ranks
+    return {
+        "metric": column.metric,
+        "shared_tracks": column.shared_tracks,
+        "cells": [_cell(each, keys) for each in column.cells],
+        "duels": _plain(column.duels),
+        "ranks": ranks
+        and {
+            "mean_rank": _named(
+                ("estimator", "rank"), zip(ranks.names, ranks.mean_rank, strict=True)
+            ),
+            "tracks": ranks.tracks,
+            "not_separated": _plain(ranks.cliques),
+            "reason": ranks.reason,
+        },
+        **{name: _plain(getattr(column, name)) for name in ("unmarked", "detail", "notes")},
+    }
+
+
 def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
     return {
-        "estimator": cell.estimator,
-        "best": cell.best,
-        "reason": cell.reason,
-        "median": _plain(cell.median),
-        "shared": _plain(cell.shared),
+        **{name: _plain(getattr(cell, name)) for name in CELL_KEYS},
         "values": [
             {
                 "track": track,
