@@ -109,7 +109,7 @@ def matches_of(rng, covariance, variance=1e-3, birth=0):
 def test_with_a_certain_map_it_is_the_filters_own_covariance(rng):
     """One class without error: X stays P, as the filter has it."""
     Q = np.diag([1e-4] * 3 + [1e-6] * 3)
-    follower = Follower(np.zeros((6, 6)), noise=FixedNoise(1e-3, 0.0))
+    follower = Follower(np.zeros((6, 6)), noise=FixedNoise(1.0, 0.0))
     follower.scan(0.0, kept=100)
     P = np.zeros((6, 6))
     for _ in range(5):
@@ -137,7 +137,7 @@ def test_levers_carry_a_turn_to_another_place(rng):
 
 
 def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
-    follower = Follower(1e-6 * np.eye(6), classes=5, noise=FixedNoise(1e-3, 3e-4))
+    follower = Follower(1e-6 * np.eye(6), classes=5, noise=FixedNoise(1.0, 0.3))
     carried, P = follower.carried, 1e-6 * np.eye(6)
     size = carried.X.shape
     for scan in range(60):
@@ -154,7 +154,7 @@ def test_it_stays_positive_and_bounded_however_long_it_goes(rng):
 
 
 def test_joining_keeps_the_first_class_and_the_newest():
-    follower = Follower(np.zeros((6, 6)), classes=4, noise=FixedNoise(1e-3, 3e-4))
+    follower = Follower(np.zeros((6, 6)), classes=4, noise=FixedNoise(1.0, 0.3))
     for scan in range(9):
         follower.scan(1e-6, still([1.0 * scan, 0, 0]), kept=10)
     first = follower.recorder.classes.first
@@ -191,21 +191,25 @@ def test_a_late_clock_displaces_along_the_motion(rng):
     np.testing.assert_allclose(covariance[:3, :3], np.diag([0.02, 0, 0]) ** 2, atol=1e-9)
 
 
-def test_what_repeats_in_residuals_is_learnt(rng):
-    """Patches of 10 rows with a shared map error of 3 mm, rows of 2 cm: apart in the answer."""
-    patch, rows = 80, 10
+def test_what_repeats_in_residuals_is_learnt_for_each_direction(rng):
+    """Patches of 10 rows that share a map error of 3 or 9 mm, rows of 2 cm: told apart."""
+    patch, rows, variance = 120, 10, 1e-3
     place = np.repeat(PATCH_M * (np.arange(patch)[:, None] + 0.5) * [1, 0, 0], rows, axis=0)
-    normal = np.tile([0.0, 0.0, 1.0], (len(place), 1))
+    H = np.repeat(np.tile(np.eye(6), (patch // 6, 1)), rows, axis=0)
     birth = np.zeros((len(place), 5), dtype=np.int64)
     birth[0] = 1  # something is newer, and its row is left out
-    bias = np.repeat(0.003 * rng.normal(size=patch), rows)
+    sigma = 0.001 * np.array([3, 9, 3, 9, 3, 9])
+    bias = np.repeat(np.tile(sigma, patch // 6) * rng.normal(size=patch), rows)
+    weight, A = np.full(len(H), 1 / variance), H.T @ H / variance
     noise, pairs = LearntNoise(), PatchPairs()
     for _ in range(1200):
         residual = bias + 0.02 * rng.normal(size=len(place))
-        noise.observe(np.mean(residual**2), pairs.moments(residual, place, normal, birth))
-    bias_variance = np.mean(bias**2)
-    assert noise.patch_m2 == pytest.approx(rows * bias_variance, rel=0.3)
-    assert noise.scan_m2 == pytest.approx(0.02**2, rel=0.1)
+        seen = Matches(H, weight, residual, birth, np.eye(6), place)
+        square = np.mean(residual**2) / variance
+        noise.observe(square, pairs.moments(seen, A, np.eye(3)))
+    own = np.array([np.mean(bias[H[:, axis] > 0] ** 2) for axis in range(6)])
+    np.testing.assert_allclose(np.diag(noise.patch), rows * own / variance, rtol=0.35)
+    assert np.trace(noise.scan) / 6 == pytest.approx(0.02**2 / variance, rel=0.1)
 
 
 @pytest.fixture(scope="module")

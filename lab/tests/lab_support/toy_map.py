@@ -15,14 +15,13 @@ from smfeval_lab.filters.carried import CarriedCovariance
 from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder
 
 
-@dataclass
 class FixedNoise:
-    """Variances that are known, m^2."""
+    """Noise that is known, in units of the filter's own."""
 
-    scan_m2: float
-    patch_m2: float
+    def __init__(self, scan, patch):
+        self.scan, self.patch = scan * np.eye(6), patch * np.eye(6)
 
-    def observe(self, square_m2, pair):
+    def observe(self, square, pair):
         """Learn nothing."""
 
 
@@ -122,7 +121,7 @@ def follow(
     error = np.zeros((runs, rows))  # of the marks in the map, along their normals
     born = np.full(rows, -1)
     P = np.zeros((6, 6))
-    carried = CarriedCovariance(P, classes=classes, noise=FixedNoise(variance, patch * variance))
+    carried = CarriedCovariance(P, classes=classes, noise=FixedNoise(1.0, patch))
     recorder = ScanRecorder(classes)
     out = [[], [], []]
     middle = None

@@ -20,6 +20,8 @@ the gain K = G H^T W, the information A = H^T W H and its share A_a of matches w
 
     e+ = (I - K H) e - G A s + sum_a G A_a M_a x_a + K v
 
+Of A only (A - N)+ answers to displacements, N the scatter of normals (`normals`); the noise v stays
+with A, and what of it is new and what is the map's is learnt (`patch_noise`).
 The scan's points enter the map with x_new = C e+ + s. All blocks and their cross-covariances are
 one dense matrix, whose size is bounded: classes are contiguous intervals of births, and when there
 are too many, two neighbours are joined (`_join`). Derivation and figures: docs/research/map.md.
@@ -33,6 +35,7 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.births import levers
+from smfeval_lab.filters.normals import positive_part, response, roots, world_axes
 from smfeval_lab.filters.patch_noise import LearntNoise
 from smfeval_lab.filters.scan_sums import CLASSES, ScanSums
 
@@ -63,12 +66,12 @@ class Priors:
 
 
 class Noise(Protocol):
-    """Variances of a row's noise, m^2 (`patch_noise`)."""
+    """Of a scan's rows, in units of the filter's own (`patch_noise`). (6, 6)."""
 
-    scan_m2: float  # new in each scan
-    patch_m2: float  # of the map: it repeats in each scan that sees the same points
+    scan: Floats  # new in each scan
+    patch: Floats  # of the map: it repeats in each scan that sees the same points
 
-    def observe(self, square_m2: float, pair: Floats) -> None:
+    def observe(self, square: float, pair: Floats) -> None:
         """Learn from the sums of a scan."""
 
 
@@ -87,7 +90,7 @@ class CarriedCovariance:
     classes
         Anchors that are kept, as the `ScanRecorder` has them.
     noise
-        Variances of the noise of rows; learnt from their residuals unless given.
+        The noise of rows; learnt from their residuals unless given.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class CarriedCovariance:
         self.points = np.zeros(classes + 2)  # of the map, that are of the class
         self.known = np.zeros((classes + 2, 6, 6))  # information of its points, each seen once
         self._unseen = False  # the newest class has not been matched yet
-        self._patch_ratio = 0.0  # patch noise over the filter's r
+        self._V = np.eye(6)  # V A V^T is the patch noise of rows with the information A
         self._part = np.zeros(classes + 2)  # of each class, that the last update matched
         self._seen_at: Floats | None = None  # where that was
 
@@ -186,12 +189,15 @@ class CarriedCovariance:
     def _update(self, scan: ScanSums) -> None:
         """Follow the filter's gain, and the classes that its rows rest on."""
         k, n, d = self.count, self.used, self.size
-        self.noise.observe(scan.square_m2, scan.pair)
-        self._patch_ratio = scan.precision * self.noise.patch_m2
-        turn = np.eye(6)
-        turn[3:, 3:] = scan.rotation
+        self.noise.observe(scan.precision * scan.square_m2, scan.pair)
+        turn = world_axes(scan.rotation)
         shares, gain = turn @ scan.information[:k] @ turn.T, scan.gain @ turn.T
         A = shares.sum(axis=0)
+        root, inverse = roots(A)
+        self._V = root @ roots(self.noise.patch)[0] @ inverse
+        U = response(A, turn @ scan.scatter @ turn.T)
+        answers = U @ shares @ U.T
+        answer = answers.sum(axis=0)
         arm = scan.position - self.place[:k]
         lever = levers(arm)
         if self._unseen:
@@ -199,13 +205,13 @@ class CarriedCovariance:
 
         T = np.zeros((d, n))
         T[:, :d] = np.eye(d)
-        T[:, :6] -= gain @ A @ turn
-        T[:, self.shared] = -gain @ A
-        T[:, self.first_anchor :] = (gain @ shares @ lever).swapaxes(0, 1).reshape(d, 6 * k)
+        T[:, :6] -= gain @ answer @ turn
+        T[:, self.shared] = -gain @ answer
+        T[:, self.first_anchor :] = (gain @ answers @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
         self._repeat(shares, levers(-arm), scan.position)
-        noise = scan.precision * self.noise.scan_m2 * A
-        self._replace(slice(0, d), T, slice(0, n), gain @ noise @ gain.T)
+        noise = gain @ root @ self.noise.scan @ root @ gain.T
+        self._replace(slice(0, d), T, slice(0, n), noise)
 
     def _learn_newborn(self, information: Floats, A: Floats, lever: Floats) -> None:
         """The newest class is seen for the first time: its own noise is that of its matches."""
@@ -213,8 +219,8 @@ class CarriedCovariance:
         least = information + LEAST_SHARE * A
         inverse = np.linalg.inv(lever.T @ least @ lever)
         rows = slice(self.used - 6, self.used)
-        seen = lever.T @ information @ lever
-        self.X[rows, rows] += self._patch_ratio * symmetrise(inverse @ seen @ inverse)
+        noise = lever.T @ self._V @ information @ self._V.T @ lever
+        self.X[rows, rows] += symmetrise(inverse @ noise @ inverse)
         self.known[at] = lever.T @ least @ lever
         self._unseen = False
 
@@ -237,7 +243,7 @@ class CarriedCovariance:
         if self._seen_at is not None:
             M = levers((position - self._seen_at)[None])[0]
         J = self._share_kept(part, whole) * M.T
-        Y = self._patch_ratio * positive_part(left.sum(axis=0))
+        Y = self._V @ positive_part(left.sum(axis=0)) @ self._V.T
         self._replace(rows, J, rows, positive_part(Y - J @ self.X[rows, rows] @ J.T))
         self._part[:k], self._seen_at = part, position
 
@@ -260,10 +266,8 @@ class CarriedCovariance:
         if scan.joined >= 0:
             self._join(scan.joined)
         at, n = self.count, self.used
-        turn = np.eye(6)
-        turn[3:, 3:] = scan.rotation
         J = np.zeros((6, self.shared.stop))
-        J[:, :6], J[:, self.shared] = turn, np.eye(6)
+        J[:, :6], J[:, self.shared] = world_axes(scan.rotation), np.eye(6)
         self._replace(slice(n, n + 6), J, slice(0, self.shared.stop))
         self.place[at], self.points[at], self.known[at] = scan.position, scan.kept, 0.0
         self.count, self._unseen = at + 1, True
@@ -331,9 +335,3 @@ def _share(first: Floats, total: Floats, otherwise: float) -> Floats:
     scale = 1e-9 * np.diag(np.diag(total))
     share = np.linalg.solve(total + scale, first + otherwise * scale)
     return np.asarray(share, dtype=np.float64)
-
-
-def positive_part(matrix: Floats) -> Floats:
-    """A symmetric matrix without its negative eigenvalues."""
-    value, vector = np.linalg.eigh(symmetrise(matrix))
-    return (vector * np.maximum(value, 0.0)) @ vector.T

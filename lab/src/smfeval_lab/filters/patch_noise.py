@@ -2,19 +2,27 @@
 
 The noise of a map point is found again by every scan that sees it; that of a scan is new. Residuals
 of one patch (a cell of space, surfaces that face alike) in two scans share the first and not the
-second. With S_c(t) the sum of the residuals of scan t in patch c, and N rows::
+second. What a patch c does to the pose is u_c = sum w h r over its rows, in units of the filter's
+own covariance z_c = A^-1/2 u_c, A = sum w h h^T::
 
-    sum_c S_c(t) S_c(t') / N  ->  variance that repeats, times the rows that share it
-    sum_c S_c(t)^2 / N        ->  the same of all noise
+    E_all = sum_c z_c z_c^T         all noise: the identity if rows erred alone, with variance 1 / w
+    E_rep = sum_c z_c(t) z_c(t')^T  the part of it that repeats
 
-Rows of a patch err together, since they share map points: the sums count what this does to a pose,
-as the design effect does for clusters (Kish 1965). Rows that rest on points born since the first
+This is the sandwich of clustered errors (Liang and Zeger 1986), a matrix: a field has 98 % of its
+rows on the ground, and its error from a few trees. Rows that rest on points born since the first
 of the two scans are left out: their map noise is the noise of that scan itself.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.filters.normals import positive_part, roots, world_axes
+
+if TYPE_CHECKING:
+    from smfeval_lab.filters.scan_sums import Matches
 
 PATCH_M = 4.0  # residuals of one side of a cube of this size are relatives (as in ieskf/update.py)
 PAIR_EVERY = 10  # scans
@@ -22,9 +30,7 @@ PAIR_APART = 5  # scans: half a second at 10 Hz
 SLOWEST = 1 / 30  # weight of the newest pair: the last half minute counts
 LEAST_PATCH = 0.05  # of the mean square of residuals: no map is without noise
 FIRST_PATCH = 1 / 3  # of it, before two scans were compared: leverage of a plane through 5 points
-
-
-NO_PAIR = np.zeros(3)
+NO_PAIR = np.zeros((2, 6, 6))
 
 
 class PatchPairs:
@@ -32,64 +38,77 @@ class PatchPairs:
 
     def __init__(self) -> None:
         self._scans = 0
-        self._first: tuple[Ints, Floats, int] | None = None  # patches, residuals, newest birth
+        self._first: tuple[Ints, Floats, int] | None = None  # patches, z, newest birth
 
-    def moments(self, residual: Floats, place: Floats, normal: Floats, birth: Ints) -> Floats:
-        """What repeats, all noise and the mean square of residuals, m^2; zeros if not compared.
+    def moments(self, rows: "Matches", information: Floats, rotation: Floats) -> Floats:
+        """E_rep and E_all in world axes; zeros if this scan is not the second of a pair.
 
-        Of residuals (m,) of a scan at its posterior, where their points are, and the map's births.
-        Call it once for each scan with matches. (3,).
+        Of rows with all their information, rotation in body axes. Call it once for each scan with
+        matches. (2, 6, 6).
         """
         phase = self._scans % PAIR_EVERY
         self._scans += 1
         if phase == 0:
-            self._first = patches(place, normal), residual, int(birth.max())
+            every = np.ones(len(rows.residual), dtype=np.bool_)
+            patch, was = patch_sums(rows, every, information, rotation)
+            self._first = patch, was, int(rows.birth.max())
         elif phase == PAIR_APART and self._first is not None:
-            first, self._first = self._first, None
-            old = birth.max(axis=1) < first[2]
+            (before, was, newest), self._first = self._first, None
+            old = rows.birth.max(axis=1) < newest
             if old.any():
-                return _compare(first[:2], (patches(place[old], normal[old]), residual[old]))
+                patch, now = patch_sums(rows, old, information, rotation)
+                _, i, j = np.intersect1d(before, patch, assume_unique=True, return_indices=True)
+                both = 0.5 * (was.T @ was + now.T @ now)
+                return np.stack([symmetrise(was[i].T @ now[j]), both])
         return NO_PAIR
 
 
-def _compare(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Floats:
-    """The moments of two scans, of which patches and residuals are given."""
-    before, residual = first[1], second[1]
-    _, index = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
-    count = int(index.max()) + 1
-    was = np.bincount(index[: len(before)], before, count) / np.sqrt(len(before))
-    now = np.bincount(index[len(before) :], residual, count) / np.sqrt(len(residual))
-    return np.array([was @ now, 0.5 * (was @ was + now @ now), np.mean(residual**2)])
+def patch_sums(
+    rows: "Matches", used: Bools, information: Floats, rotation: Floats
+) -> tuple[Ints, Floats]:
+    """Numbers of the patches, and z_c of each, as if all rows were used. (c,), (c, 6)."""
+    H, turn = rows.H[used], world_axes(rotation)
+    patch, index = np.unique(patches(rows.place[used], H[:, :3]), return_inverse=True)
+    pull = H * (rows.weight * rows.residual)[used, None]
+    u = np.stack([np.bincount(index, column, len(patch)) for column in pull.T], axis=1)
+    inverse = roots(turn @ information @ turn.T)[1]
+    return patch, u @ turn.T @ inverse * np.sqrt(len(used) / used.sum())
 
 
 class LearntNoise:
-    """Variances of the noise of rows that is new in a scan and that repeats, m^2."""
+    """The noise of a scan's rows that is new and that repeats: 1 is that of the filter. (6, 6)."""
 
     def __init__(self) -> None:
-        self.scan_m2 = 0.0
-        self.patch_m2 = 0.0
+        self.scan = np.zeros((6, 6))
+        self.patch = np.zeros((6, 6))
         self._scans = 0
         self._pairs = 0
-        self._moments = np.zeros(3)
+        self._square = 0.0
+        self._moments = NO_PAIR
 
-    def observe(self, square_m2: float, pair: Floats) -> None:
-        """Learn from a scan: mean square of its residuals, and moments of a pair (`PatchPairs`).
+    def observe(self, square: float, pair: Floats) -> None:
+        """Learn from a scan: mean square of its residuals / sigma, and `PatchPairs.moments`.
 
-        Call it once for each scan with matches, before its variances are used.
+        Call it once for each scan with matches, before its noise is used.
         """
         self._scans += 1
         if self._pairs == 0:
-            self.scan_m2 += (square_m2 - self.scan_m2) / self._scans
-            self.patch_m2 = FIRST_PATCH * self.scan_m2
+            self._square += (square - self._square) / self._scans
+            self.scan = self._square * np.eye(6)
+            self.patch = FIRST_PATCH * self.scan
         if pair.any():
             self._pairs += 1
-            self._moments += max(1 / self._pairs, SLOWEST) * (pair - self._moments)
-            repeats, whole, square = self._moments.tolist()
-            self.patch_m2 = min(max(repeats, LEAST_PATCH * square), whole)
-            self.scan_m2 = max(whole - repeats, LEAST_PATCH * square)
+            newest = max(1 / self._pairs, SLOWEST)
+            self._square += newest * (square - self._square)
+            self._moments = self._moments + newest * (pair - self._moments)
+            repeats, whole = self._moments
+            self.patch = positive_part(repeats, LEAST_PATCH * self._square)
+            self.scan = positive_part(whole - repeats, LEAST_PATCH * self._square)
 
 
 def patches(place: Floats, normal: Floats) -> Ints:
-    """Number of the patch of each row: its cell and the axis that its normal is nearest to."""
+    """Number of the patch of each row: its cell, and along which axis its normal points."""
     i, j, k = np.floor(place / PATCH_M).astype(np.int64).T + (1 << 19)
-    return ((i << 40) | (j << 20) | k) * 3 + np.argmax(np.abs(normal), axis=1)
+    axis = np.argmax(np.abs(normal), axis=1)
+    side = axis + 3 * (normal[np.arange(len(axis)), axis] < 0)
+    return ((i << 40) | (j << 20) | k) * 6 + side

@@ -13,6 +13,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.filters.births import BirthClasses, class_information
+from smfeval_lab.filters.normals import scatter_information, world_axes
 from smfeval_lab.filters.patch_noise import NO_PAIR, PatchPairs
 
 CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
@@ -47,6 +48,7 @@ class Matches:
     birth: Ints  # (m, k) number of the scan that each map point of a row was born in
     gain: Floats  # (d, 6) G of K = G H^T W
     place: Floats  # (m, 3) of the points, world
+    fit: Floats | None = None  # (m, k, 3) map points of the rows' planes; None: normals are exact
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class ScanSums:
     gain: Floats  # (d, 6) G; I - K H is I - G sum_a A_a
     information: Floats  # (classes + 1, 6, 6) A_a, oldest first, then zeros; rotation in body axes
     square_m2: float  # mean square of the residuals
-    pair: Floats  # (3,) `PatchPairs.moments`
+    pair: Floats  # (2, 6, 6) `PatchPairs.moments`
+    scatter: Floats  # (6, 6) N of the information, by the scatter of normals; axes alike
     # map
     kept: int  # points that entered it; 0: no new class
     joined: int  # class that was joined with the next one before the birth; -1: none
@@ -112,7 +115,7 @@ class ScanRecorder:
         before, self._position = self._position, motion.position
         step_m = 0.0 if before is None else float(np.linalg.norm(motion.position - before))
         self._walked_m += step_m
-        update = self._sums(matches, len(prediction.transition))
+        update = self._sums(matches, len(prediction.transition), position, rotation)
         joined = -1
         if kept:
             joined = self.classes.add(self._births, self._scan, self._walked_m)
@@ -131,7 +134,9 @@ class ScanRecorder:
             **update,
         )
 
-    def _sums(self, matches: Matches | None, size: int) -> dict[str, Any]:
+    def _sums(
+        self, matches: Matches | None, size: int, position: Floats, rotation: Floats
+    ) -> dict[str, Any]:
         """The fields of the update."""
         information = np.zeros((self.classes.most + 1, 6, 6))
         if matches is None:
@@ -142,6 +147,7 @@ class ScanRecorder:
                 "information": information,
                 "square_m2": 0.0,
                 "pair": NO_PAIR,
+                "scatter": np.zeros((6, 6)),
             }
         H, weight, residual = matches.H, matches.weight, matches.residual
         first = self.classes.first
@@ -155,5 +161,16 @@ class ScanRecorder:
             "gain": matches.gain,
             "information": information,
             "square_m2": float(np.mean(residual**2)),
-            "pair": self._pairs.moments(residual, matches.place, H[:, :3], matches.birth),
+            "pair": self._pairs.moments(matches, information.sum(axis=0), rotation),
+            "scatter": _scatter(matches, position, rotation),
         }
+
+
+def _scatter(matches: Matches, position: Floats, rotation: Floats) -> Floats:
+    """N of the rows (`normals`), rotation in body axes. (6, 6)."""
+    if matches.fit is None:
+        return np.zeros((6, 6))
+    arm = matches.place - position
+    N = scatter_information(matches.fit, matches.H[:, :3], arm, matches.weight)
+    turn = world_axes(rotation)
+    return np.asarray(turn.T @ N @ turn, dtype=np.float64)

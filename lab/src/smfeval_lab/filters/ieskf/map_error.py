@@ -88,15 +88,19 @@ class MapError:
 def matches_of(update: Update) -> Matches | None:
     """The rows that an update rested on; None without any."""
     look = update.last
-    if look is None or look.birth is None:
+    if look is None or look.planes is None:
+        return None
+    point, birth = look.planes.point, look.planes.birth
+    if point is None or birth is None:  # the map does not know its births
         return None
     return Matches(
         H=look.H,
         weight=np.full(len(look.H), 1 / update.variance),
         residual=update.posterior_residual,
-        birth=look.birth,
+        birth=birth[look.used],
         gain=update.posterior.covariance[:, at.POSE],
         place=look.place,
+        fit=point[look.used],
     )
 
 

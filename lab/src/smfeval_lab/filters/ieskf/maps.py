@@ -137,9 +137,11 @@ class VoxelMap:
             planes = planes_through(found, size, least_spread=least, fit=self._fit)
         else:
             planes = planes_through(found, size, have, least_spread=least, fit=self._fit)
-            birth = np.where(np.arange(NEIGHBOURS) < have[:, None], birth, birth[:, :1])
+            there = np.arange(NEIGHBOURS) < have[:, None]
+            birth = np.where(there, birth, birth[:, :1])
+            found = np.where(there[:, :, None], found, found[:, :1])
         good = planes.good & (have >= self._fewest)
-        return planes._replace(good=good, birth=birth, seen_from=self._seen_from)
+        return planes._replace(good=good, point=found, birth=birth, seen_from=self._seen_from)
 
     def add(self, point: Floats, seen_from: Floats) -> int:
         """Put points into their voxels by the map's rule; returns how many it keeps."""

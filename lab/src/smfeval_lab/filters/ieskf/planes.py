@@ -14,6 +14,7 @@ class Planes(NamedTuple):
     normal: Floats  # (n, 3) world
     offset: Floats  # (n,) m
     good: Bools  # (n,)
+    point: Floats | None = None  # (n, k, 3) of the map, through which it goes
     birth: Ints | None = None  # (n, k) which call of `add` brought each point of the plane
     seen_from: Floats | None = None  # (births, 3) where the body was at each call of `add`
 

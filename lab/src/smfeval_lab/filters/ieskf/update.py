@@ -77,16 +77,13 @@ def match_planes(point: Floats, state: State, field: Map, *, both_sides: bool = 
     return planes if both_sides else refuse_other_side(planes, place)
 
 
-def linearise(
-    point: Floats, state: State, planes: Planes
-) -> tuple[Floats, Floats, Floats, Ints | None]:
-    """Residuals (m,), derivative (m, 6), places (m, 3) and births of points that have a plane."""
+def linearise(point: Floats, state: State, planes: Planes) -> tuple[Floats, Floats, Floats, Ints]:
+    """Residuals (m,), derivative (m, 6), places (m, 3) and numbers of points that have a plane."""
     place = to_world(point, state)
     residual = residuals(place, planes)
     used = np.flatnonzero(credible_matches(residual, point, planes.good))
     H = jacobian(point[used], planes.normal[used], state.rotation)
-    birth = None if planes.birth is None else planes.birth[used]
-    return residual[used], H, place[used], birth
+    return residual[used], H, place[used], used
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,8 @@ class Linearisation:
     H: Floats  # (m, 6)
     place: Floats  # (m, 3) world
     information: Information
-    birth: Ints | None = None  # (m, k) insertions that brought the map points of each plane
+    planes: Planes | None = None  # of all points of the scan
+    used: Ints | None = None  # (m,) those of the rows
 
 
 @dataclass(frozen=True)
@@ -144,11 +142,11 @@ def update_state(
         if search:
             both = not settings.refuse_other_side
             planes = match_planes(point, state, field, both_sides=both)
-        residual, H, place, birth = linearise(point, state, planes)
+        residual, H, place, used = linearise(point, state, planes)
         if len(residual) == 0:
             return Update(prior, prior, None, None, residual, len(point), variance, len(looks))
         information = compute_information(residual, H, variance)
-        looks.append(Linearisation(residual, H, place, information, birth))
+        looks.append(Linearisation(residual, H, place, information, planes, used))
         delta = state.minus(prior)
         step, total = solve_step(known, delta, looks[-1].information)
         state = state.plus(step)
