@@ -21,7 +21,8 @@ the gain K = G H^T W, the information A = H^T W H and its share A_a of matches w
     e+ = (I - K H) e - G A s + sum_a G A_a M_a x_a + K v
 
 Of A only (A - N)+ answers to displacements, N the scatter of normals (`normals`); the noise v stays
-with A, and what of it is new and what is the map's is learnt (`patch_noise`).
+with A, and what of it is new and what is the map's is learnt (`patch_noise`). Two constants of v
+are part of the joint state: how rough surfaces are seen from afar (`view`).
 The scan's points enter the map with x_new = C e+ + s. All blocks and their cross-covariances are
 one dense matrix, whose size is bounded: classes are contiguous intervals of births, and when there
 are too many, two neighbours are joined (`_join`). Derivation and figures: docs/research/map.md.
@@ -35,9 +36,10 @@ import numpy as np
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.births import levers
-from smfeval_lab.filters.normals import positive_part, response, roots, world_axes
+from smfeval_lab.filters.normals import positive_part, response, square_roots, world_axes
 from smfeval_lab.filters.patch_noise import LearntNoise
 from smfeval_lab.filters.scan_sums import CLASSES, ScanSums
+from smfeval_lab.filters.view import TAU
 
 CALIBRATION = 7  # extrinsic shift and turn, clock
 SHARED = 6  # the displacement of a scan, or a drifting bias of its ranges
@@ -109,13 +111,15 @@ class CarriedCovariance:
         self.ranges = slice(self.shared.stop, self.shared.stop + SHARED)
         self.calibration = slice(self.ranges.stop, self.ranges.stop + CALIBRATION)
         self.repeated = slice(self.calibration.stop, self.calibration.stop + SHARED)
-        self.first_anchor = self.repeated.stop
+        self.view = slice(self.repeated.stop, self.repeated.stop + len(TAU))
+        self.first_anchor = self.view.stop
         size = self.first_anchor + 6 * (classes + 2)
         self.X = np.zeros((size, size))
         self.X[:d, :d] = covariance
         self.X[:6] = self.X[:, :6] = 0.0
         self.X[self.ranges, self.ranges] = self.priors.ranges()
         self.X[self.calibration, self.calibration] = self.priors.calibration()
+        self.X[self.view, self.view] = np.diag(np.square(TAU))
         self.past = np.zeros((size, 0))  # covariance with the poses of remembered scans
         self.count = 0  # of anchors
         self.place = np.zeros((classes + 2, 3))  # about which an anchor turns
@@ -193,8 +197,8 @@ class CarriedCovariance:
         turn = world_axes(scan.rotation)
         shares, gain = turn @ scan.information[:k] @ turn.T, scan.gain @ turn.T
         A = shares.sum(axis=0)
-        root, inverse = roots(A)
-        self._V = root @ roots(self.noise.patch)[0] @ inverse
+        root, inverse = square_roots(A)
+        self._V = root @ square_roots(self.noise.patch)[0] @ inverse
         U = response(A, turn @ scan.scatter @ turn.T)
         answers = U @ shares @ U.T
         answer = answers.sum(axis=0)
@@ -209,6 +213,7 @@ class CarriedCovariance:
         T[:, self.shared] = -gain @ answer
         T[:, self.first_anchor :] = (gain @ answers @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
+        T[:, self.view] = scan.gain @ scan.view
         self._repeat(shares, levers(-arm), scan.position)
         noise = gain @ root @ self.noise.scan @ root @ gain.T
         self._replace(slice(0, d), T, slice(0, n), noise)

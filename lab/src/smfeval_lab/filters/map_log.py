@@ -22,11 +22,11 @@ from smfeval.io.atomic import writing
 from smfeval.io.npz import read_arrays, read_numbers
 from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.filters.carried import CarriedCovariance, Priors, ReportedPoses
+from smfeval_lab.filters.normals import square_roots
 from smfeval_lab.filters.scan_sums import ScanSums
 
 FORMAT = "smfeval.map_log/1"
 UNIT = 1 / 32767  # of shares
-LEAST = 1e-12  # of the largest eigenvalue of A: directions with less are not known
 MOST_CLASSES = 256
 
 
@@ -58,7 +58,9 @@ COLUMNS = {
     "information": LogColumn(np.float64, (6, 6), symmetric=True),
     "shares": LogColumn(np.int16, ("k", 6, 6), symmetric=True),
     "square_m2": LogColumn(np.float64),
-    "pair": LogColumn(np.float64, (3,)),
+    "pair": LogColumn(np.float32, (2, 6, 6), symmetric=True),
+    "scatter": LogColumn(np.float32, (6, 6), symmetric=True),
+    "view": LogColumn(np.float32, (6, 2)),
     "kept": LogColumn(np.int64),
     "joined": LogColumn(np.int64),
 }
@@ -92,15 +94,6 @@ def unpack(row: dict[str, Any]) -> ScanSums:
     values["information"] = UNIT * (root @ values.pop("shares") @ root)
     values["gain"] = values["gain"] @ inverse
     return ScanSums(**values)
-
-
-def square_roots(A: Floats) -> tuple[Floats, Floats]:
-    """A^1/2 and A^-1/2 of a positive semidefinite matrix, both zero where it is."""
-    value, vector = np.linalg.eigh(A)
-    known = value > LEAST * value[-1]
-    root = np.sqrt(np.where(known, value, 0.0))
-    inverse = np.where(known, 1 / np.where(known, root, 1.0), 0.0)
-    return (vector * root) @ vector.T, (vector * inverse) @ vector.T
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,18 @@ LEAST_SPREAD_M2 = 1e-4  # added to the variances of points within a plane: none 
 
 
 @jit_compile
-def scatter_information(point: Floats, normal: Floats, arm: Floats, weight: Floats) -> Floats:
-    """N of rows whose planes go through `point` (m, k, 3). (m, 3), (m, 3), (m,) -> (6, 6)."""
-    out, k = np.zeros((6, 6)), point.shape[1]
+def scatter_information(
+    point: Floats, normal: Floats, arm: Floats, weight: Floats
+) -> tuple[Floats, Floats]:
+    """N of rows whose planes go through `point` (m, k, 3), and the variance of each across it.
+
+    (m, 3), (m, 3), (m,) -> (6, 6), (m,)
+    """
+    out, k, rough = np.zeros((6, 6)), point.shape[1], np.empty(len(normal))
     first, second = np.empty(6), np.empty(6)
     for row in range(len(normal)):
         across, a, b, c = spread_in_plane(point[row], normal[row], first, second)
+        rough[row] = across
         for vector in (first, second):  # B t = (t, arm x t)
             x, y, z = arm[row]
             vector[3] = y * vector[2] - z * vector[1]
@@ -39,7 +45,7 @@ def scatter_information(point: Floats, normal: Floats, arm: Floats, weight: Floa
     for i in range(6):
         for j in range(i):
             out[j, i] = out[i, j]
-    return out
+    return out, rough
 
 
 @jit_compile
@@ -77,7 +83,7 @@ def spread_in_plane(
 
 def response(A: Floats, N: Floats) -> Floats:
     """U such that U A U^T = (A - N)+: what of the information answers to a displacement. (6, 6)."""
-    whole, inverse = roots(A)
+    whole, inverse = square_roots(A)
     value, vector = np.linalg.eigh(symmetrise(np.eye(6) - inverse @ N @ inverse))
     return whole @ (vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T @ inverse
 
@@ -89,15 +95,16 @@ def world_axes(rotation: Floats) -> Floats:
     return turn
 
 
-LEAST_EIGENVALUE = 1e-12  # of the largest: no scan leaves a direction quite open
+LEAST = 1e-12  # of the largest eigenvalue: directions with less are not known
 
 
-def roots(A: Floats) -> tuple[Floats, Floats]:
-    """A^1/2 and A^-1/2 of a symmetric positive matrix."""
-    value, vector = np.linalg.eigh(symmetrise(A))
-    least = max(LEAST_EIGENVALUE * value[-1], np.finfo(np.float64).tiny)
-    size = np.sqrt(np.maximum(value, least))
-    return (vector * size) @ vector.T, (vector / size) @ vector.T
+def square_roots(A: Floats) -> tuple[Floats, Floats]:
+    """A^1/2 and A^-1/2 of a positive semidefinite matrix, both zero where it is."""
+    value, vector = np.linalg.eigh(A)
+    known = value > LEAST * value[-1]
+    root = np.sqrt(np.where(known, value, 0.0))
+    inverse = np.where(known, 1 / np.where(known, root, 1.0), 0.0)
+    return (vector * root) @ vector.T, (vector * inverse) @ vector.T
 
 
 def positive_part(matrix: Floats, least: float = 0.0) -> Floats:

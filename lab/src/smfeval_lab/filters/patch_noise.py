@@ -19,7 +19,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
-from smfeval_lab.filters.normals import positive_part, roots, world_axes
+from smfeval_lab.filters.normals import positive_part, square_roots, world_axes
 
 if TYPE_CHECKING:
     from smfeval_lab.filters.scan_sums import Matches
@@ -71,7 +71,7 @@ def patch_sums(
     patch, index = np.unique(patches(rows.place[used], H[:, :3]), return_inverse=True)
     pull = H * (rows.weight * rows.residual)[used, None]
     u = np.stack([np.bincount(index, column, len(patch)) for column in pull.T], axis=1)
-    inverse = roots(turn @ information @ turn.T)[1]
+    inverse = square_roots(turn @ information @ turn.T)[1]
     return patch, u @ turn.T @ inverse * np.sqrt(len(used) / used.sum())
 
 

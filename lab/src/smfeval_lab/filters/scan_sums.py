@@ -15,6 +15,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval_lab.filters.births import BirthClasses, class_information
 from smfeval_lab.filters.normals import scatter_information, world_axes
 from smfeval_lab.filters.patch_noise import NO_PAIR, PatchPairs
+from smfeval_lab.filters.view import view_pull
 
 CLASSES = 16  # anchors that are kept, beside the newest: more change little (docs/research/map.md)
 
@@ -48,7 +49,9 @@ class Matches:
     birth: Ints  # (m, k) number of the scan that each map point of a row was born in
     gain: Floats  # (d, 6) G of K = G H^T W
     place: Floats  # (m, 3) of the points, world
-    fit: Floats | None = None  # (m, k, 3) map points of the rows' planes; None: normals are exact
+    fit: Floats | None = None  # (m, k, 3) map points of the rows' planes; None: planes are exact
+    seen_from: Floats | None = None  # (births, 3) where the body was, world
+    range_m2: float = 0.0  # variance of a range
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class ScanSums:
     information: Floats  # (classes + 1, 6, 6) A_a, oldest first, then zeros; rotation in body axes
     square_m2: float  # mean square of the residuals
     pair: Floats  # (2, 6, 6) `PatchPairs.moments`
-    scatter: Floats  # (6, 6) N of the information, by the scatter of normals; axes alike
+    scatter: Floats  # (6, 6) N: information that is the scatter of normals (`normals`)
+    view: Floats  # (6, 2) sums of w h phi, by how planes were seen when they were mapped (`view`)
     # map
     kept: int  # points that entered it; 0: no new class
     joined: int  # class that was joined with the next one before the birth; -1: none
@@ -148,6 +152,7 @@ class ScanRecorder:
                 "square_m2": 0.0,
                 "pair": NO_PAIR,
                 "scatter": np.zeros((6, 6)),
+                "view": np.zeros((6, 2)),
             }
         H, weight, residual = matches.H, matches.weight, matches.residual
         first = self.classes.first
@@ -162,15 +167,14 @@ class ScanRecorder:
             "information": information,
             "square_m2": float(np.mean(residual**2)),
             "pair": self._pairs.moments(matches, information.sum(axis=0), rotation),
-            "scatter": _scatter(matches, position, rotation),
+            **_sums_of_planes(matches, position, rotation),
         }
 
 
-def _scatter(matches: Matches, position: Floats, rotation: Floats) -> Floats:
-    """N of the rows (`normals`), rotation in body axes. (6, 6)."""
-    if matches.fit is None:
-        return np.zeros((6, 6))
-    arm = matches.place - position
-    N = scatter_information(matches.fit, matches.H[:, :3], arm, matches.weight)
-    turn = world_axes(rotation)
-    return np.asarray(turn.T @ N @ turn, dtype=np.float64)
+def _sums_of_planes(rows: Matches, position: Floats, rotation: Floats) -> dict[str, Floats]:
+    """What the map points of the rows' planes tell of them, rotation in body axes."""
+    if rows.fit is None:
+        return {"scatter": np.zeros((6, 6)), "view": np.zeros((6, 2))}
+    arm, turn = rows.place - position, world_axes(rotation)
+    N, rough = scatter_information(rows.fit, rows.H[:, :3], arm, rows.weight)
+    return {"scatter": turn.T @ N @ turn, "view": view_pull(rows, position, rough)}

@@ -35,6 +35,7 @@ class MapError:
         self.log = log if settings.map_log else None
         self.poses = log.poses(settings.cross_lags) if settings.map_error == "carried" else None
         self._recorder = ScanRecorder(settings.map_classes)
+        self._range_m2 = settings.range_sigma_m**2
         self._covariance = start.covariance
         self._motion = motion_of if settings.motion == "imu" else constant_velocity.motion_of
         self._every, self._scans = settings.report_every, 0
@@ -81,11 +82,11 @@ class MapError:
         added = symmetrise(back @ Q @ back.T)
         prediction = Prediction(back @ F, added, replace(motion, sweep=motion.sweep @ J))
         state = update.posterior
-        matches = matches_of(update)
+        matches = matches_of(update, self._range_m2)
         return self._recorder.record(prediction, matches, state.position, state.rotation, kept)
 
 
-def matches_of(update: Update) -> Matches | None:
+def matches_of(update: Update, range_m2: float) -> Matches | None:
     """The rows that an update rested on; None without any."""
     look = update.last
     if look is None or look.planes is None:
@@ -101,6 +102,8 @@ def matches_of(update: Update) -> Matches | None:
         gain=update.posterior.covariance[:, at.POSE],
         place=look.place,
         fit=point[look.used],
+        seen_from=look.planes.seen_from,
+        range_m2=range_m2,
     )
 
 

@@ -109,6 +109,7 @@ class Settings:
     map_error: MapErrorKind = "ignored"  # carried beside the filter
     map_log: bool = False  # keep what `lab remap` needs, see --map-log
     map_classes: int = ranged(16, 4, 256)  # parts of the map whose errors are carried
+    range_sigma_m: float = ranged(0.02, 0.0, 1.0)  # of a range, where map_error is carried
     prior_extrinsic_m: float = ranged(
         0.0, 0.0, 1.0
     )  # sigmas of the data sheet, where map_error is carried
