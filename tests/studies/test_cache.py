@@ -199,19 +199,47 @@ def test_a_file_that_is_swapped_while_it_is_read_leaves_nothing_in_the_cache(
     assert run_tasks(plan, [task], workers=1, fresh=True).results[0] == first
 
 
-def test_digests_are_forgotten_between_runs(plan, monkeypatch):
+def test_digests_by_a_coarse_clock_are_forgotten_between_runs(plan, monkeypatch):
     """On some file systems a file can change and keep its size and its times."""
     task = task_of(plan)
     path = Path(task.estimate.source)
     later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
     monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
-    monkeypatch.setattr(cache, "_state", lambda path: (1, 2, 3, 4, 5))
+    monkeypatch.setattr(cache, "_state", lambda path: (1, 2, 3, 4 * 10**9, 5 * 10**9))
     before = run_tasks(plan, [task], workers=1).results[0]
     words = path.read_text()
     path.write_text(words.replace("\n17", "\n18", 1))
     assert path.read_text() != words
     after = run_tasks(plan, [task], workers=1).results[0]
     assert after.key != before.key
+
+
+def test_files_that_rest_are_not_read_by_the_next_run_and_its_known_tasks_need_no_worker(
+    plan, monkeypatch
+):
+    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
+    jobs = [task_of(plan), *tasks_of(plan)[1:]]
+    first = run_tasks(plan, jobs, workers=1)
+    hashed = []
+    hash_file = cache._hash_file
+    monkeypatch.setattr(cache, "_hash_file", lambda path: hashed.append(path) or hash_file(path))
+    monkeypatch.setattr("smfeval.studies.workers.run_in_processes", None)
+    again = run_tasks(plan, jobs, workers=2)
+    assert again.results == first.results
+    assert again.cached == len(jobs)
+    scans = [path for path in hashed if path.suffix == ".parquet"]  # were only written before
+    assert hashed == scans
+    hashed.clear()
+    run_tasks(plan, jobs, workers=2)
+    assert not hashed
+
+
+@pytest.mark.parametrize("text", ["", "[[1, 2]]", '[[[1], "a"]', "{}"])
+def test_damaged_digests_are_as_none(text, plan):
+    first = run_tasks(plan, [task_of(plan)], workers=1)
+    (plan.output / "cache" / "digests.json").write_text(text)
+    assert run_tasks(plan, [task_of(plan)], workers=1).results == first.results
 
 
 def test_an_extrinsic_counts_by_what_its_file_says(plan, tmp_path):

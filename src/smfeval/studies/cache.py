@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -45,8 +45,8 @@ IGNORED_FOLDERS = ("cli", "show")  # not on the way to a score
 DIGEST_DIGITS = 12  # hexadecimal; two codes of one version are not taken for each other
 DIGEST_BYTES = 20
 ALGORITHM = "sha256"  # of what files hold: processors have it built in
-DIGESTS_KEPT = 4096  # digests of files; many tasks share a reference
 CHANGED = "the file changed while it was read; run again"
+COARSE_NS = 1_000_000  # a time of change that is a multiple of it is of a coarse clock
 CLOCK_STEP_NS = 2_000_000_000  # the coarsest step of the clocks of file systems
 
 
@@ -57,17 +57,17 @@ def digest_value(value: Any) -> str:
 
 def canonical(value: Any) -> str:
     """One text for equal values, on every machine; a kind of value that is not known raises."""
-    if is_dataclass(value):
-        inner = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return f"{type(value).__name__}{canonical(tuple(inner))}"
+    if value is None or isinstance(value, str | int):
+        return repr(value)
+    if isinstance(value, float):
+        return float(value).hex()
     if isinstance(value, tuple | list):
         return f"({','.join(map(canonical, value))})"
     if isinstance(value, np.ndarray):
         return f"array{canonical(value.tolist())}"
-    if isinstance(value, float):
-        return float(value).hex()
-    if value is None or isinstance(value, str | int):
-        return repr(value)
+    if is_dataclass(value):
+        inner = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return f"{type(value).__name__}{canonical(tuple(inner))}"
     raise TypeError(f"no canonical text for {type(value).__name__}")
 
 
@@ -104,8 +104,8 @@ def digest_of_code(source: Path) -> str:
 def digest_path(path: Path) -> str:
     """Digest of the bytes of a file, or of all files of a folder (a ROS 2 bag).
 
-    It is remembered as long as the state of the file is the same, within one run of a study. A file
-    that changed a moment ago may change again within one step of the clock; it is hashed each time.
+    It is remembered as long as the state of the file is the same (`keep_digests`). A file that
+    changed a moment ago may change again within one step of the clock; it is hashed each time.
     """
     if is_folder(path):
         inside = sorted(each for each in path.rglob("*") if each.is_file())
@@ -114,7 +114,9 @@ def digest_path(path: Path) -> str:
         state = _state(existing_file(path))
         if time.time_ns() - max(state[-2:]) < CLOCK_STEP_NS:
             return _hash_file(path)
-        return _remembered_digest(path, *state)
+        if state not in _DIGESTS:
+            _DIGESTS[state] = _EARLIER.get(state) or _hash_file(path)
+        return _DIGESTS[state]
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -156,25 +158,39 @@ def unchanged(files: Callable[[], Iterable[Path]]) -> Iterator[tuple[str, ...]]:
             raise FormatError(f"{path}: {CHANGED}")
 
 
-def forget_digests(run: str) -> None:
-    """Drop the remembered digests, and copies of URLs, if they are of another run.
-
-    A worker of a cluster outlives a run, and on some file systems a file can change and keep its
-    size and its times.
-    """
-    if [run] != _LAST_RUN:
-        _LAST_RUN[:] = [run]
-        _remembered_digest.cache_clear()
-        forget_copies()
-
-
+_DIGESTS: dict[FileState, str] = {}  # that this run asked for
+_EARLIER: dict[FileState, str] = {}  # that an earlier one left
 _LAST_RUN: list[str] = []
 
 
-@lru_cache(maxsize=DIGESTS_KEPT)
-def _remembered_digest(path: Path, *state: int) -> str:
-    del state  # a file that has changed is another one
-    return _hash_file(path)
+def forget_digests(run: str) -> None:
+    """Drop the remembered digests, and copies of URLs, if they are of another run.
+
+    A worker of a cluster outlives a run, and its file systems are not those of `keep_digests`.
+    """
+    if [run] != _LAST_RUN:
+        _LAST_RUN[:] = [run]
+        _DIGESTS.clear()
+        _EARLIER.clear()
+        forget_copies()
+
+
+@contextmanager
+def keep_digests(folder: Path, run: str) -> Iterator[None]:
+    """Remember digests from one run of a study to the next, in its cache.
+
+    A file with the device, inode, size and both times that it had is taken for the same, as git
+    and make do; not on file systems whose clock is coarse, where one can change and keep them.
+    """
+    forget_digests(run)
+    kept = folder / "digests.json"
+    with suppress(OSError, ValueError, TypeError):
+        _EARLIER.update({tuple(state): str(of) for state, of in json.loads(kept.read_bytes())})
+    yield
+    exact = {state: of for state, of in _DIGESTS.items() if state[-1] % COARSE_NS}
+    if exact != _EARLIER:
+        with replacing(kept) as temporary:
+            temporary.write_text(json.dumps(list(exact.items())))
 
 
 def _hash_file(path: Path) -> str:
@@ -203,6 +219,11 @@ class Cache:
     def scans(self, key: str) -> Path:
         """Where the scores of every scan of a task lie."""
         return self._file(key, ".parquet")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it keeps no result."""
+        return not any(self.folder.glob("??/*.json"))
 
     def load(self, nothing: Result) -> Result | None:
         """What is known of a task, put into its blank result; None where nothing sound is."""

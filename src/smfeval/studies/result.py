@@ -190,6 +190,8 @@ def intern_texts(value: Any) -> Any:
         return intern(value)
     if isinstance(value, tuple):
         return tuple(map(intern_texts, value))
+    if value is None or isinstance(value, float | int):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return type(value)(*(intern_texts(getattr(value, each.name)) for each in fields(value)))
     return value

@@ -17,7 +17,7 @@ from smfeval.evaluation import choose_axes
 from smfeval.io import declared_gauge, read, remote
 from smfeval.io.source import is_url
 from smfeval.schema import POSITION_AXES, AlignmentKind
-from smfeval.studies.cache import Cache, code_version, make_folder
+from smfeval.studies.cache import Cache, code_version, keep_digests, make_folder
 from smfeval.studies.find import MissingEstimate, StudyTasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import NO_FILE, PairResult, Study, TaskResult, intern_texts, is_failure
@@ -29,7 +29,7 @@ from smfeval.studies.store import (
     write_tasks,
 )
 from smfeval.studies.tables import pair_sections, sections, sensitivity_sections
-from smfeval.studies.task import PairTask, Task, TaskOutcome, load_or_evaluate
+from smfeval.studies.task import PairTask, Task, TaskOutcome, load_known, load_or_evaluate
 from smfeval.studies.updates import repeated_runs
 from smfeval.studies.workers import do_tasks
 from smfeval.track import AnyTrack
@@ -267,20 +267,24 @@ def _do_all(
 
     Those that share a track are done after each other, so that a process reads it once.
     """
-    order = sorted(range(len(jobs)), key=lambda index: _shared_track_key(jobs[index]))
-    step = partial(
-        load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=uuid4().hex
-    )
-    stream = do_tasks(step, [jobs[i] for i in order], workers=workers, scheduler=scheduler)
-
+    run, failures = uuid4().hex, 0
+    step = partial(load_or_evaluate, cache=cache, fresh=fresh, version=code_version(), run=run)
     gathered: dict[int, TaskOutcome] = {}
-    failures = 0
     progress(0, 0, len(jobs))
-    with closing(stream):
-        for place, done in stream:
-            gathered[order[place]] = file(done)
-            failures += is_failure(done.result)
-            progress(len(gathered), failures, len(jobs))
+    with keep_digests(cache.folder, run):
+        if not (fresh or cache.is_empty):  # what is known needs no worker
+            for index, job in enumerate(jobs):
+                if (known := load_known(job, cache)) is not None:
+                    gathered[index] = file(known)
+                    progress(len(gathered), 0, len(jobs))
+        unknown = [index for index in range(len(jobs)) if index not in gathered]
+        order = sorted(unknown, key=lambda index: _shared_track_key(jobs[index]))
+        stream = do_tasks(step, [jobs[i] for i in order], workers=workers, scheduler=scheduler)
+        with closing(stream):
+            for place, done in stream:
+                gathered[order[place]] = file(done)
+                failures += is_failure(done.result)
+                progress(len(gathered), failures, len(jobs))
     return [gathered[index] for index in range(len(jobs))]
 
 

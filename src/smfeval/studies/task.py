@@ -174,13 +174,13 @@ def load_or_evaluate(
     if version not in (None, code_version()):
         raise OptionError(f"a worker has smfeval {code_version()}; the study is run by {version}")
     forget_digests(run)
+    known = None if fresh else load_known(task, cache)
+    if known is not None:
+        return known
     frame = None
     try:
         with unchanged(lambda: files_of(task)):
             key = task_key(task)
-            known = None if fresh else cache.load(task.empty_result(key))
-            if known is not None:
-                return TaskOutcome(known, cached=True)
             result: Result
             if isinstance(task, Task):
                 result, frame = evaluate_task(task, key)
@@ -192,6 +192,15 @@ def load_or_evaluate(
     if result.failure is None:
         cache.save(result, frame)
     return TaskOutcome(result, cached=False)
+
+
+def load_known(task: Task | PairTask, cache: Cache) -> TaskOutcome | None:
+    """The result that the cache has under the key of a task; None where it has none."""
+    try:
+        known = cache.load(task.empty_result(task_key(task)))
+    except SmfevalError:  # of its files: whoever does the task will say it
+        return None
+    return None if known is None else TaskOutcome(known, cached=True)
 
 
 def failed_outcome(task: Task | PairTask, why: str) -> TaskOutcome:
