@@ -77,7 +77,8 @@ def test_nothing_is_made_twice(jobs, capsys, folder, monkeypatch):
     bench(capsys, folder)  # whatever test came before
     monkeypatch.setattr(frozen, "simulate", pytest.fail)
     jobs.clear()
-    assert bench(capsys, folder, "-q").code == 0
+    outcome = bench(capsys, folder, "-q")
+    assert outcome.out.startswith("None of the 2 can be trusted as it is. Least wrong: gtsam-")
     assert {job[0] for job in jobs} == {"genz-lio"}  # it may be installed now
 
 
@@ -179,3 +180,18 @@ def test_a_folder_of_something_else_is_left_alone(capsys, tmp_path):
 def test_a_kept_recording_is_read_as_it_was_simulated(tmp_path):
     made = frozen.kept_walk(tmp_path, TINY[0])
     assert made.contents == contents_of(read_recording(made.folder))
+
+
+def test_who_is_stopped_hears_how_many_runs_are_kept(jobs, capsys, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    assert bench(capsys, tmp_path / "a", filters="kiss-icp", seeds=1).code == 0
+    monkeypatch.setattr(contenders, "run_filter", stopped)
+    outcome = bench(capsys, tmp_path / "a", filters="kiss-icp,ieskf", seeds=1)
+    assert (
+        outcome.err == "smfeval: stopped; 1 of 2 runs kept; the same command goes on from there\n"
+    )
+    monkeypatch.setattr(frozen, "simulate", stopped)
+    outcome = bench(capsys, tmp_path / "b", filters="kiss-icp,ieskf", seeds=1)
+    assert "0 of 2 runs kept" in outcome.err

@@ -67,6 +67,7 @@ def run_benchmark(
     done = failed = 0
     total = len(tracks) * len(contenders)
     for track in tracks:
+        progress(done, failed, total)
         walk = kept_walk(folder, track)  # its recording is let go before the next is made
         if walk.doubt is not None:
             found = replace(found, doubts=(*found.doubts, walk.doubt))

@@ -9,6 +9,7 @@ from smfeval.cli.progress import study_progress
 from smfeval.errors import OptionError
 from smfeval.show.page.study import study_page
 from smfeval.show.study import document, terminal
+from smfeval.show.study.remarks import answer_text
 from smfeval.verbs import write_tables
 from smfeval_lab.benchmark.contenders import choose_contenders
 from smfeval_lab.benchmark.frozen import RECORDINGS, SEEDS, frozen_tracks
@@ -39,6 +40,8 @@ def run(chosen: argparse.Namespace) -> int:
     )
     if chosen.json:
         print(document.text(study), end="")
-    elif not chosen.quiet:
+    elif chosen.quiet:
+        print(answer_text(study))
+    else:
         print(terminal.text(study, brief=not chosen.verbose), end="")
     return 0

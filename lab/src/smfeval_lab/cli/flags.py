@@ -139,7 +139,11 @@ FLAGS: dict[str, VerbFlags] = {
             default=Path("benchmark"),
         ),
         flag("--seeds", "N", "so many tracks of each world, 1 to 3 (default: 3)", **SEEDS),
-        flag("--filters", "NAME,NAME", "some of the lab's contenders (default: all)"),
+        flag(
+            "--filters",
+            "NAME,NAME",
+            "some of the lab's filters, or ieskf-carried (default: all; lab run --list has them)",
+        ),
         repeated(
             "--contender",
             "NAME=COMMAND",
