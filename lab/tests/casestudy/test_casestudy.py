@@ -1,7 +1,7 @@
 """The case study: what is run, what is kept, and what the numbers of pretended filters come to."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,8 @@ from lab_support.pretended_filters import (
     ERROR_M,
     HARD,
     MISSING,
+    NOISE,
+    OWN,
     POINTS,
     SMALL,
     VARIANCE,
@@ -26,13 +28,12 @@ from smfeval.summarise.inflation import median_chi_squared
 from smfeval_lab import kept_runs
 from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, case_study
 from smfeval_lab.casestudy.conclusions import sentences, sign_test
-from smfeval_lab.casestudy.plan import OWN_FILTER, FamilyNoise, Job, jobs_of
+from smfeval_lab.casestudy.plan import OWN_FILTER, Job, Turned
 from smfeval_lab.casestudy.report import CLOSING, document, markdown, text
-from smfeval_lab.casestudy.run import closed_share
 from smfeval_lab.filters import filter_named
 from smfeval_lab.filters.run import read_telemetry, write_telemetry
 
-ONE_WALK = replace(SMALL, worlds=(EASY,), knobs=(), variants=())
+ONE_WALK = replace(SMALL, worlds=(EASY,), turned=(OWN._replace(knobs=()),))
 
 
 class Counted:
@@ -71,23 +72,23 @@ def row(study, track, name):
 
 
 def test_every_run_is_asked_for_once():
-    jobs = jobs_of(SMALL, EASY)
+    jobs = SMALL.jobs(EASY)
     assert len(jobs) == len(set(jobs)) == 4 + 2 + 2 + 1 + 2 * 3
     assert Job(EASY, OWN_FILTER) in jobs
     assert Job(EASY, OWN_FILTER, ("noise=residuals", "point_variance=0.01")) in jobs
 
 
 def test_the_noise_alone_turns_on_tracks_that_are_not_swept():
-    turned = {job.settings for job in jobs_of(SMALL, HARD) if len(job.settings) == 1}
+    turned = {job.settings for job in SMALL.jobs(HARD) if len(job.settings) == 1}
     noises = {("point_variance=0.0001",), ("point_variance=0.01",)}
     assert turned == {*noises, ("noise=residuals",), ("map_error=carried",)}
 
 
 def test_slopes_are_counted_over_all_tracks_on_which_the_noise_turns(folder):
-    study = case_study(folder, replace(SMALL, variants=(), filters=(OWN_FILTER,)), run=pretend)
-    effect = study.knob_effect("point_variance")
+    study = case_study(folder, replace(SMALL, turned=(OWN,), filters=(OWN_FILTER,)), run=pretend)
+    effect = study.effect("point_variance")
     assert [each.track for each in effect.tracks] == [EASY.name, HARD.name]
-    assert [each.track for each in study.knob_effect("voxel_m").tracks] == [EASY.name]
+    assert [each.track for each in study.effect("voxel_m").tracks] == [EASY.name]
     said = "\n".join(sentences(study))
     counted = "2 of 2 intervals of a track hold +0.145; with the error divided out 2 of 2"
     assert counted in said
@@ -95,14 +96,14 @@ def test_slopes_are_counted_over_all_tracks_on_which_the_noise_turns(folder):
 
 
 def test_an_interval_that_holds_everything_is_said_to_show_nothing(study):
-    effect = study.knob_effect("point_variance")
+    effect = study.effect("point_variance")
     first, *rest = effect.tracks
     wide = replace(first, nees_slope=replace(first.nees_slope, low=-0.074, high=0.182))
     effects = tuple(
         replace(each, tracks=(wide, *rest)) if each is effect else each
-        for each in study.knobs.effects
+        for each in study.sweep.effects
     )
-    shown = sentences(replace(study, knobs=replace(study.knobs, effects=effects)))
+    shown = sentences(replace(study, sweep=replace(study.sweep, effects=effects)))
     expected = (
         "1 of 1 intervals of a track hold +0.145 (1 more wider than 0.145, which shows nothing)"
     )
@@ -122,51 +123,37 @@ def erring_with_noise(name, recording, words):
 
 
 def test_a_family_that_errs_with_its_noise_has_a_steeper_slope_and_the_usual_one_divided(tmp_path):
-    knob = replace(SMALL.knobs[0], values=("0.0001", "0.001", "0.01"))
-    plan = replace(
-        SMALL,
-        filters=(OWN_FILTER, "point-lio"),
-        family_noises=(FamilyNoise("point-lio", knob),),
-        worlds=(EASY,),
-        variants=(),
-    )
-    assert Job(EASY, "point-lio", ("point_variance=0.01",)) in jobs_of(plan, EASY)
+    point_lio = Turned("point-lio", "point-lio", (NOISE,), everywhere=False)
+    filters = (OWN_FILTER, "point-lio")
+    plan = replace(SMALL, filters=filters, turned=(OWN, point_lio), worlds=(EASY,))
+    assert Job(EASY, "point-lio", ("point_variance=0.01",)) in plan.jobs(EASY)
     study = case_study(tmp_path, plan, run=erring_with_noise)
-    (family,) = study.family_effects
+    family = study.effect("point_variance", "point-lio")
     assert family.nees_slope.value == pytest.approx(1.5 * unearned_slope(), abs=1e-3)
     assert family.divided_slope.value == pytest.approx(unearned_slope(), abs=1e-3)
-    assert study.knob_effect("point_variance").nees_slope.value == pytest.approx(unearned_slope())
+    assert study.effect("point_variance").nees_slope.value == pytest.approx(unearned_slope())
     said = "\n".join(sentences(study))
     assert "for point-lio it is +0.217 [+0.217, +0.217] on courtyard_1; 0 of 1 intervals" in said
-    assert "point_variance of point-lio 0.0001, 0.001, 0.01" in text(study, verbose=True)
-
-
-@pytest.mark.parametrize("plan", [FULL, QUICK])
-def test_the_noise_of_a_family_turns_about_what_it_ships(plan):
-    pytest.importorskip("numba", reason="the settings of the lab's filter need numba")
-    for each in plan.family_noises:
-        entry = filter_named(each.filter)
-        assert entry.settings([f"{each.knob.name}={each.knob.default}"]) == entry.settings()
-        assert each.knob.default in each.knob.values
+    assert "point-lio: point_variance 0.0001, 0.001 and 0.01" in text(study, verbose=True)
 
 
 def test_without_the_labs_own_filter_no_knob_is_turned():
-    assert len(jobs_of(replace(SMALL, filters=("kiss-icp",)), EASY)) == 1
+    assert len(replace(SMALL, filters=("kiss-icp",)).jobs(EASY)) == 1
 
 
 @pytest.mark.parametrize("plan", [FULL, QUICK])
-def test_knobs_and_variants_are_settings_of_the_filter_and_defaults_are_its_own(plan):
+def test_knobs_and_variants_are_settings_of_their_filters_and_defaults_are_their_own(plan):
     pytest.importorskip("numba", reason="the settings of the lab's filter need numba")
-    entry = filter_named(OWN_FILTER)
-    usual = entry.settings()
-    for knob in plan.knobs:
-        assert knob.default in knob.values
-        assert entry.settings([f"{knob.name}={knob.default}"]) == usual
-        assert len({entry.settings([f"{knob.name}={v}"]) for v in knob.values}) == len(knob.values)
-    for variant in plan.variants:
-        assert entry.settings(variant.settings) != usual
-    names = {field.name for field in fields(usual)}
-    assert {knob.name for knob in plan.knobs} <= names
+    assert any("map_error=carried" in who.settings for who in plan.turned)
+    for who in plan.turned:
+        entry = filter_named(who.filter)
+        usual = entry.settings(who.settings)
+        assert (usual != entry.settings()) == bool(who.settings)
+        for knob in who.knobs:
+            values = {entry.settings([*who.settings, f"{knob.name}={v}"]) for v in knob.values}
+            assert len(values) == len(knob.values)
+            assert entry.settings([*who.settings, f"{knob.name}={knob.default}"]) == usual
+            assert knob.default in knob.values
 
 
 def test_worlds_seed_filters_and_duration_are_chosen():
@@ -211,11 +198,11 @@ def test_a_missing_filter_is_listed_with_its_line_and_stops_nothing(study):
 
 
 def test_errors_that_stay_give_the_slope_that_is_not_earned(study):
-    effect = study.knob_effect("point_variance")
+    effect = study.effect("point_variance")
     assert effect.nees_slope.value == pytest.approx(unearned_slope(), abs=1e-6)
     assert effect.error_slope.value == pytest.approx(0, abs=1e-6)
     assert effect.label == "not more accurate"
-    assert study.knob_effect("iterations").label == "unmoved"
+    assert study.effect("iterations").label == "unmoved"
 
 
 def test_the_credit_moves_with_noise_and_points_and_with_nothing_else(study):
@@ -240,21 +227,13 @@ def test_credit_and_prior_make_the_reported_precision(study):
     assert credit.excess == pytest.approx(3 * np.log(k))
 
 
-def test_a_variant_that_widens_the_covariance_closes_its_share_of_the_gap(study):
-    listens, deaf = (each for each in study.variants if each.track == EASY.name)
+def test_variants_are_scored_beside_the_filter_and_their_noise_turns(study):
     k = row(study, EASY, OWN_FILTER).k.value
-    assert listens.closed == pytest.approx(np.log(WIDER) / np.log(k))
-    assert deaf.closed == pytest.approx(0)
-    assert study.variant_effect("listens").label == "unmoved"
-    assert study.variant_effect("deaf").label == "not more accurate"
-    assert len([each for each in study.variants if each.track == HARD.name]) == 2
-
-
-@pytest.mark.parametrize(
-    ("k", "usual", "share"), [(1.0, 9.0, 1.0), (3.0, 9.0, 0.5), (81.0, 9.0, -1.0), (2.0, 0.5, None)]
-)
-def test_the_gap_is_measured_in_logarithms_and_only_where_there_is_one(k, usual, share):
-    assert closed_share(k, usual) == (None if share is None else pytest.approx(share))
+    assert row(study, EASY, "listens").k.value == pytest.approx(k / WIDER)
+    assert row(study, HARD, "deaf").k.value == row(study, HARD, OWN_FILTER).k.value
+    assert row(study, EASY, "listens").settings == ("noise=residuals",)
+    assert study.effect("point_variance", "listens").label == "unmoved"
+    assert study.effect("point_variance", "deaf").label == "not more accurate"
 
 
 def test_the_closing_sentences_say_what_was_put_in(study):
@@ -264,8 +243,8 @@ def test_the_closing_sentences_say_what_was_put_in(study):
         "changes with point_variance (13.8 nat) and voxel_m (8.3 nat), not with iterations" in said
     )
     assert "log10 NEES grows per nat by +0.145 [+0.145, +0.145] on courtyard_1" in said
-    assert "listens: k is " in said
-    assert "R no longer sets its precision" in said
+    assert "listens is overconfident on 2 of 2 tracks: k is between" in said
+    assert "listens: R no longer sets its precision" in said
     assert "is the smoother less overconfident at similar accuracy? cannot tell" in said
     assert "on 2 of 2 tracks, and its k the lower one on 2 of these (sign test: p = 0.5)" in said
 
@@ -274,7 +253,7 @@ def test_nothing_is_said_of_a_smoother_that_did_not_run(tmp_path):
     plan = replace(ONE_WALK, filters=(OWN_FILTER,))
     alone = case_study(tmp_path, plan, run=pretend)
     assert "smoother" not in "\n".join(sentences(alone))
-    assert (alone.knobs, alone.variant_sweep, alone.variants) == (None, None, ())
+    assert alone.sweep is None
     assert "Knobs" not in text(alone, verbose=True)
 
 
@@ -305,7 +284,7 @@ def test_a_study_that_was_cut_resumes_where_it_was(tmp_path):
     missing = {job for job in cut.jobs if job[1] == "genz-lio"}  # tried again: it may be installed
     assert set(cut.jobs) & set(rest.jobs) == missing
     assert len(cut.jobs) + len(rest.jobs) - len(missing) == sum(
-        len(jobs_of(SMALL, track)) for track in SMALL.worlds
+        len(SMALL.jobs(track)) for track in SMALL.worlds
     )
 
 
@@ -364,10 +343,10 @@ def test_telemetry_comes_back_bit_for_bit(tmp_path):
 def test_the_report_has_a_table_for_every_sheet(study):
     page = markdown(study)
     titles = [line[3:] for line in page.splitlines() if line.startswith("## ")]
-    assert titles[:4] == [CLOSING, "Errors and reported uncertainty", "Knobs", "Variants"]
-    assert len(titles) == 7
+    assert titles[:4] == [CLOSING, "Errors and reported uncertainty", "Knobs", "Credit"]
+    assert len(titles) == 6
     tables = [part for part in page.split("\n\n") if part.startswith("|")]
-    assert len(tables) == 6
+    assert len(tables) == 5
     for table in tables:
         assert len({line.replace(r"\|", "").count("|") for line in table.splitlines()}) == 1
 
@@ -377,7 +356,7 @@ def test_belief_tracks_can_be_scored_by_anyone(study, folder):
 
     there = folder / "runs" / EASY.name
     found = evaluate(read(there / "ieskf_voxel_m=2.square"), read(there / "reference.square"))
-    points = [p for p in study.knobs.points if dict(p.settings)["voxel_m"] == "2"]
+    points = [p for p in study.sweep.points if ("voxel_m", "2") in p.settings]
     assert found["nees_median"].value == points[0].nees_median.value
     assert found["k"].value * median_chi_squared(3) == pytest.approx(points[0].nees_median.value)
 

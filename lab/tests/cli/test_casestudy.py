@@ -9,13 +9,13 @@ import jsonschema
 import pytest
 from markupsafe import escape
 
-from lab_support.pretended_filters import EASY, SMALL, pretend, simulated
+from lab_support.pretended_filters import EASY, OWN, SMALL, pretend, simulated
 from smfeval_lab import kept_runs
 from smfeval_lab.casestudy import case_study
 from smfeval_lab.cli import casestudy
 from support.commands import files_in, refused, run
 
-ONE_TRACK = replace(SMALL, worlds=(EASY,), knobs=SMALL.knobs[:1])
+ONE_TRACK = replace(SMALL, worlds=(EASY,), turned=(OWN._replace(knobs=OWN.knobs[:1]),))
 FIGURES = {"forest", f"error_{EASY.name}", f"degeneracy_{EASY.name}", "sweep"}
 
 
@@ -81,8 +81,10 @@ def test_the_document_is_strict_and_the_same_as_the_file(undrawn, capsys, folder
     document = json.loads(outcome.out, parse_constant=pytest.fail)
     jsonschema.validate(document, schema("casestudy", "smfeval_lab"))
     assert outcome.out == (folder / "casestudy.json").read_text()
-    assert {row["filter"] for row in document["scores"]} == {"ieskf", "gtsam-smoother", "kiss-icp"}
-    assert document["knobs"]["effects"][0]["label"] == "not more accurate"
+    assert {row["filter"] for row in document["scores"]} == {
+        *("ieskf", "gtsam-smoother", "kiss-icp", "listens", "deaf")
+    }
+    assert document["sweep"]["effects"][0]["label"] == "not more accurate"
     assert document["not_run"][0]["filter"] == "genz-lio"
 
 
@@ -144,7 +146,7 @@ def test_chosen_filters_alone_are_run(pretended, capsys, tmp_path):
     document = json.loads(outcome.out)
     jsonschema.validate(document, schema("casestudy", "smfeval_lab"))
     assert {row["filter"] for row in document["scores"]} == {"kiss-icp"}
-    assert (document["knobs"], document["explained"], document["not_run"]) == (None, [], [])
+    assert (document["sweep"], document["explained"], document["not_run"]) == (None, [], [])
     assert "no figure forest" in outcome.err
 
 
@@ -194,8 +196,9 @@ def test_the_quick_study_runs_for_real(capsys, tmp_path):
     assert reach["voxel_m"] > 1
     assert reach["process_scale"] < 0.1
     assert reach["iterations"] < 0.1
-    (noise, *_) = document["knobs"]["effects"]
+    (noise, *_) = document["sweep"]["effects"]
     assert noise["nees_slope"]["low"] < 0.1448 < noise["nees_slope"]["high"]
     assert all(abs(row["credit"]["unexplained"]) < 0.1 for row in document["explained"])
-    learned = {row["variant"]: row for row in document["variants"]}["noise from residuals"]
-    assert learned["k"]["value"] < 0.7 * own[0]["k"]["value"]
+    variants = {row["filter"]: row for row in document["scores"] if row["track"] == own[0]["track"]}
+    for name in ("noise from residuals", "map error carried"):
+        assert variants[name]["k"]["value"] < 0.7 * own[0]["k"]["value"]

@@ -12,8 +12,7 @@ import numpy as np
 from smfeval.errors import OptionError
 from smfeval.studies.sweep import Knob
 from smfeval.track import About, GaussianTrack, Track
-from smfeval_lab.casestudy import CaseStudyPlan
-from smfeval_lab.casestudy.plan import Variant
+from smfeval_lab.casestudy.plan import CaseStudyPlan, Turned
 from smfeval_lab.filters.run import Run, Telemetry
 from smfeval_lab.simulate import simulate
 from smfeval_lab.worlds import SeededWorld
@@ -23,18 +22,21 @@ WIDER = 10.0  # covariance of the smoother, and of the variant that listens, ove
 MISSING = "genz-lio runs in an environment of its own: pip install genz-lio"
 
 EASY, HARD = SeededWorld("courtyard", 1), SeededWorld("corridor", 1)
+NOISE = Knob("point_variance", ("0.0001", "0.001", "0.01"), "0.001")
+OWN = Turned(
+    *("ieskf", "ieskf"),
+    (NOISE, Knob("voxel_m", ("0.5", "1", "2"), "0.5"), Knob("iterations", ("1", "4"), "4")),
+)
 SMALL = CaseStudyPlan(
     worlds=(EASY, HARD),
     swept_worlds=1,
     walk_s=6.0,
     filters=("ieskf", "gtsam-smoother", "kiss-icp", "genz-lio"),
-    knobs=(
-        Knob("point_variance", ("0.0001", "0.001", "0.01"), "0.001"),
-        Knob("voxel_m", ("0.5", "1", "2"), "0.5"),
-        Knob("iterations", ("1", "4"), "4"),
+    turned=(
+        OWN,
+        Turned("listens", "ieskf", (NOISE,), ("noise=residuals",)),
+        Turned("deaf", "ieskf", (NOISE,), ("map_error=carried",)),
     ),
-    variants=(Variant("listens", ("noise=residuals",)), Variant("deaf", ("map_error=carried",))),
-    noises=("0.0001", "0.001", "0.01"),
 )
 
 

@@ -40,15 +40,19 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
     if moving:
         rest = f", not with {words.join(still)}" if still else ""
         yield f"what an update is credited with changes with {words.join(moving)}{rest}"
-    noise = study.knob_effect(NOISE_KNOB)
+    noise = study.effect(NOISE_KNOB)
     if noise is not None and noise.nees_slope is not None:
         yield (
             f"as R shrinks, log10 NEES grows per nat by {_slopes(noise)}; errors that stay "
             f"give {words.fixed(unearned_slope(), 3)}"
         )
         yield held_intervals(noise, unearned_slope())
-    for effect in study.family_effects:
-        if effect.nees_slope is not None:
+    for effect in () if study.sweep is None else study.sweep.effects:
+        if effect.estimator == OWN_FILTER or effect.knob != NOISE_KNOB:
+            continue
+        if effect.nees_slope is None:
+            yield f"{effect.estimator}: R no longer sets its precision"
+        else:
             held = held_intervals(effect, unearned_slope())
             yield f"for {effect.estimator} it is {_slopes(effect)}; {held}"
 
@@ -114,31 +118,6 @@ def _displacement(study: CaseStudy) -> Iterator[str]:
         )
 
 
-def _variants(study: CaseStudy) -> Iterator[str]:
-    for name in dict.fromkeys(row.variant for row in study.variants):
-        rows = [row for row in study.variants if row.variant == name]
-        part = [100 * row.closed for row in rows if row.closed is not None]
-        if part:
-            k = words.number_range(row.k.value for row in rows)
-            gone = words.number_range(part, places=0)
-            yield f"{name}: k is {k}, {gone} % of log k is gone{_r_slope(study, name)}"
-
-
-def _r_slope(study: CaseStudy, variant: str) -> str:
-    effect = study.variant_effect(variant)
-    if effect is None:
-        return ""
-    slopes = [each.nees_slope for each in effect.tracks if each.nees_slope is not None]
-    if not slopes:
-        return "; R no longer sets its precision"
-    below = sum(each.high is not None and each.high < unearned_slope() for each in slopes)
-    return (
-        f"; its slope over R is {words.number_range((each.value for each in slopes), places=3)}, "
-        f"surely below {words.fixed(unearned_slope(), 3)} on {below} of "
-        f"{words.count(len(effect.tracks), 'track')}"
-    )
-
-
 def compare_smoother(study: CaseStudy) -> Iterator[str]:
     """Whether the smoother is less overconfident than the filter at similar accuracy."""
     rows = {
@@ -175,6 +154,6 @@ def sign_test(lower: int, pairs: int) -> float:
 
 
 TOPICS = (
-    *(_overconfidence, _knobs, _credit, _degeneracy, _displacement, _variants),
+    *(_overconfidence, _knobs, _credit, _degeneracy, _displacement),
     compare_smoother,
 )

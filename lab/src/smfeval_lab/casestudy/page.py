@@ -31,7 +31,7 @@ FIGURE_TITLES = {
 
 def gallery_of_case_study(study: CaseStudy) -> Gallery:
     """Every figure that can be drawn, and why the others cannot."""
-    swept = Gallery({}, {}) if study.knobs is None else gallery_of_sweep(study.knobs)
+    swept = Gallery({}, {}) if study.sweep is None else gallery_of_sweep(study.sweep)
     figures, refused = dict(swept.figures), dict(swept.refusals)
     for name, drawing in _drawings(study):
         try:
@@ -52,7 +52,7 @@ def _drawings(study: CaseStudy) -> Iterator[tuple[str, Callable[[], Figure]]]:
     for outcome in study.outcomes:
         by_track.setdefault(outcome.job.track.name, []).append(outcome)
     for track, outcomes in by_track.items():
-        believing = [each.evaluation for each in outcomes if each.k is not None]
+        believing = [each.evaluation for each in outcomes if each.evaluation.get("k")]
         yield f"error_{track}", partial(draw, "error", believing)
         for each in outcomes:
             if each.job.filter == OWN_FILTER:

@@ -5,14 +5,13 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from smfeval import __version__, words
-from smfeval.compare.sweep import unearned_slope
 from smfeval.show import explain
 from smfeval.show import sweep as sweeps
 from smfeval.show.render import escape_markdown
 from smfeval.show.report import ReportSection, Table
 from smfeval.summarise.number import Number
 from smfeval_lab.casestudy.conclusions import sentences
-from smfeval_lab.casestudy.plan import CaseStudyPlan
+from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER
 from smfeval_lab.casestudy.result import CaseStudy
 
 CLOSING = "What the numbers say"
@@ -49,13 +48,11 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def extent(study: CaseStudy) -> str:
-    """'case study: 9 tracks of 70 s, 7 filters, 4 knobs, 2 variants, 540 s of one core'."""
-    plan = study.plan
-    ran = {row.filter for row in study.scores}
+    """'case study: 9 tracks of 70 s, 9 filters and variants, 540 s of one core'."""
+    plan, ran = study.plan, {row.filter for row in study.scores}
     return (
         f"case study: {words.count(len(plan.worlds), 'track')} of {words.exact(plan.walk_s)} s, "
-        f"{words.count(len(ran), 'filter')}, {words.count(len(plan.knobs), 'knob')}, "
-        f"{words.count(len(plan.variants), 'variant')}, {words.number(study.cpu_s)} s of one core"
+        f"{words.count(len(ran))} filters and variants, {words.number(study.cpu_s)} s of one core"
     )
 
 
@@ -107,67 +104,31 @@ def score_section(study: CaseStudy) -> Iterator[ReportSection]:
 
 
 def knob_section(study: CaseStudy) -> Iterator[ReportSection]:
-    """What each knob does to precision, NEES and error."""
-    sweep = study.knobs
+    """What each knob does to precision, NEES and error, in filters and variants."""
+    sweep, plan = study.sweep, study.plan
     if sweep is None:
         return
-    (headings, *rows), plan = sweeps.effect_table(sweep), study.plan
-    reach = (f"{knob} {words.fixed(nats, 2)}" for knob, nats in study.credit_reach.items())
-    turned = [f"{knob.name} {', '.join(knob.values)}" for knob in plan.knobs]
-    turned += [
-        f"{knob.name} of {name} {', '.join(knob.values)}" for name, knob in plan.family_noises
+    headings, *rows = sweeps.effect_table(sweep)
+    turned = [
+        f"{who.name}: {'; '.join(f'{knob.name} {words.join(knob.values)}' for knob in who.knobs)}"
+        + (f" (with {' '.join(who.settings)})" if who.settings else "")
+        for who in plan.turned
+        if who.filter in plan.filters
     ]
+    reach = (f"{knob} {words.fixed(nats, 2)}" for knob, nats in study.credit_reach.items())
+    credit = f"nats by which the credit, log det J, changes: {', '.join(reach)}"
     yield from _section(
         "Knobs",
         headings,
         rows,
-        f"values, one knob at a time: {'; '.join(turned)}",
-        f"all of them on {', '.join(each.name for each in plan.swept)}, R on every track",
-        *(
-            [f"nats by which the credit, log det J, changes: {', '.join(reach)}"]
-            if study.credit_reach
-            else []
-        ),
+        f"one knob at a time, all on {', '.join(each.name for each in plan.swept)}; "
+        f"R ({NOISE_KNOB}) of {OWN_FILTER} and of its variants on every track",
+        *turned,
+        *([credit] if study.credit_reach else []),
         *(line.strip() for line in sweeps.predictions(sweep)),
         *sweeps.interval_counts(sweep),
         *sweep.notes,
         *(line.strip() for line in sweeps.failure_lines(sweep)),
-    )
-
-
-def variant_section(study: CaseStudy) -> Iterator[ReportSection]:
-    """What each variant does to k and to the error, and what R does in it."""
-    swept = study.variant_sweep
-    slopes = {
-        (variant.name, each.track): (
-            f"{words.fixed(each.reach_nats, 2)} nat",
-            sweeps.format_slope(each.nees_slope),
-            each.label,
-        )
-        for variant in study.plan.variants
-        if (effect := study.variant_effect(variant.name)) is not None
-        for each in effect.tracks
-    }
-    rows = [
-        (
-            row.track,
-            row.variant,
-            *map(str, (row.k, row.mae)),
-            "-" if row.closed is None else words.share(row.closed),
-            *slopes.get((row.variant, row.track), ("-", "-", "-")),
-        )
-        for row in study.variants
-    ]
-    yield from _section(
-        "Variants",
-        ("track", "variant", "k", "MAE", "log k gone", "R moves", "slope over R", "verdict"),
-        rows,
-        "log k gone: 1 - log k / log k of the filter as it is; 0 % as before, 100 % consistent; - "
-        "where no overconfidence was shown before",
-        f"R moves: how far R = {', '.join(study.plan.noises)} m^2 moves the precision, and the "
-        f"slope of log10 NEES per nat; {unearned_slope():.3f} if errors stay",
-        *(f"{each.name}: {' '.join(each.settings)}" for each in study.plan.variants),
-        *(line.strip() for line in (sweeps.failure_lines(swept) if swept else ())),
     )
 
 
@@ -242,44 +203,37 @@ def displacement_section(study: CaseStudy) -> Iterator[ReportSection]:
 
 
 SECTIONS = (
-    *(score_section, knob_section, variant_section, credit_section, degeneracy_section),
-    displacement_section,
+    *(score_section, knob_section, credit_section, degeneracy_section, displacement_section),
 )
 
 
 def document(study: CaseStudy) -> dict[str, Any]:
-    """Everything in the tables, and the runs of the sweeps."""
-    swept = study.variant_sweep
+    """Everything in the tables, and the runs of the sweep."""
+    plan = study.plan
     return {
         "schema": "smfeval.casestudy/1",
         "version": __version__,
-        "plan": _plan(study.plan),
+        "plan": {
+            "worlds": [track.name for track in plan.worlds],
+            "swept": [track.name for track in plan.swept],
+            "walk_s": plan.walk_s,
+            "filters": list(plan.filters),
+            "knobs": {
+                who.name: {knob.name: list(knob.values) for knob in who.knobs}
+                for who in plan.turned
+            },
+        },
         "scores": plain(study.scores),
-        "knobs": None if study.knobs is None else study.knobs.to_dict(),
+        "sweep": None if study.sweep is None else study.sweep.to_dict(),
         "credit_reach": study.credit_reach,
         "explained": [
             {"track": track, **explain.explanation_data(found)}
             for track, found in study.explanations.items()
         ],
-        "variants": plain(study.variants),
-        "variant_sweep": None if swept is None else swept.to_dict(),
         "not_run": plain(study.not_run),
         "notes": list(study.notes),
         "cpu_s": study.cpu_s,
         "sentences": list(sentences(study)),
-    }
-
-
-def _plan(plan: CaseStudyPlan) -> dict[str, Any]:
-    return {
-        "worlds": [track.name for track in plan.worlds],
-        "swept": [track.name for track in plan.swept],
-        "walk_s": plan.walk_s,
-        "filters": list(plan.filters),
-        "knobs": {knob.name: list(knob.values) for knob in plan.knobs},
-        "variants": {each.name: list(each.settings) for each in plan.variants},
-        "noises": list(plan.noises),
-        "family_noises": {name: list(knob.values) for name, knob in plan.family_noises},
     }
 
 

@@ -19,22 +19,17 @@ class Outcome:
     run: Run
     evaluation: Evaluation
 
-    @property
-    def k(self) -> float | None:
-        """Inflation."""
-        k = self.evaluation.get("k")
-        return None if k is None else k.value
-
 
 Outcomes = dict[Job, Outcome]
 
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """Error, reported uncertainty and verdict of a filter on a track."""
+    """Error, reported uncertainty and verdict of a filter, or of a variant, on a track."""
 
     track: str
     filter: str
+    settings: tuple[str, ...]  # those of a variant
     scans: int
     sigma_m: float | None  # reported, per axis, median; None: it reports no covariance
     mae: Number
@@ -43,19 +38,6 @@ class ScoreRow:
     verdict: str
     lost: bool
     cpu_per_scan_s: float
-
-
-@dataclass(frozen=True)
-class VariantRow:
-    """A variant of the lab's own filter on a track, against the filter as published."""
-
-    track: str
-    variant: str
-    settings: tuple[str, ...]
-    k: Number
-    mae: Number
-    precision: Number
-    closed: float | None  # share of log k that is gone; None: no overconfidence was shown before
 
 
 @dataclass(frozen=True)
@@ -74,29 +56,15 @@ class CaseStudy:
 
     plan: CaseStudyPlan
     scores: tuple[ScoreRow, ...]
-    knobs: Sweep | None  # of the lab's own filter, and R of some others; None: none ran
+    sweep: Sweep | None  # of everybody whose knobs turn; None: none ran
     credit_reach: dict[str, float]  # knob -> nats by which it moves the credit, see `credit_reach`
     explanations: dict[str, Explanation]  # track -> why the lab's own filter reports what it does
-    variants: tuple[VariantRow, ...]
-    variant_sweep: Sweep | None  # the noise R of each variant turned
     not_run: tuple[FailedRuns, ...]
     notes: tuple[str, ...]
     cpu_s: float  # of all runs, one core
-    outcomes: tuple[Outcome, ...]  # of the filters as the study sets them
+    outcomes: tuple[Outcome, ...]  # of the filters as they ship
 
-    def knob_effect(self, knob: str) -> KnobEffect | None:
-        """What a knob of the lab's own filter does, if it was turned."""
-        found = () if self.knobs is None else self.knobs.effects
-        own = (each for each in found if each.estimator == OWN_FILTER)
-        return next((each for each in own if each.knob == knob), None)
-
-    @property
-    def family_effects(self) -> tuple[KnobEffect, ...]:
-        """What R does in other filters."""
-        found = () if self.knobs is None else self.knobs.effects
-        return tuple(each for each in found if each.estimator != OWN_FILTER)
-
-    def variant_effect(self, variant: str) -> KnobEffect | None:
-        """What R does in a variant."""
-        found = () if self.variant_sweep is None else self.variant_sweep.effects
-        return next((each for each in found if each.estimator == variant), None)
+    def effect(self, knob: str, name: str = OWN_FILTER) -> KnobEffect | None:
+        """What a knob does in the lab's own filter, or in another, if it was turned."""
+        found = () if self.sweep is None else self.sweep.effects
+        return next((each for each in found if (each.estimator, each.knob) == (name, knob)), None)

@@ -1,28 +1,19 @@
 """The case study from its plan to its findings: run what is missing, score all, explain."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from smfeval.compare.slopes import Failure, KnobSettings, Point, Who, point_of, scan_series
+from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
 from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.explain.updates import Explanation, credit_nats, explain_updates
 from smfeval.studies.run import Progress
 from smfeval.studies.sweep import split_outcomes
-from smfeval_lab.casestudy import plan as plans
 from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan
-from smfeval_lab.casestudy.result import (
-    CaseStudy,
-    FailedRuns,
-    Outcome,
-    Outcomes,
-    ScoreRow,
-    VariantRow,
-)
+from smfeval_lab.casestudy.result import CaseStudy, FailedRuns, Outcome, Outcomes, ScoreRow
 from smfeval_lab.filters import RunFilter, run_filter
 from smfeval_lab.kept_runs import Job, RunCache, Walk
 
@@ -47,9 +38,10 @@ def case_study(
     if not outcomes:
         raise OptionError(f"no filter came to an end; {not_run[0].filter}: {not_run[0].sentence}")
 
-    jobs = [Job(track, name) for track in plan.worlds for name in plan.filters]
-    usual = [outcomes[job] for job in jobs if job in outcomes]
-    explanations, notes = explain_own(usual)
+    named = [each for track in plan.worlds for each in plan.named_jobs(track).items()]
+    scored = [(name, outcomes[job]) for name, job in named if job in outcomes]
+    shipped = tuple(each for _, each in scored if not each.job.settings)
+    explanations, notes = explain_own(shipped)
     reach: dict[str, float] = {}
     try:
         reach = credit_reach(plan, outcomes)
@@ -57,16 +49,14 @@ def case_study(
         notes.append(f"how far knobs move the credit is not known: {error}")
     return CaseStudy(
         plan=plan,
-        scores=tuple(score_row(each) for each in usual),
-        knobs=knob_sweep(plan, outcomes),
+        scores=tuple(score_row(name, each) for name, each in scored),
+        sweep=sweep_outcomes(plan, outcomes),
         credit_reach=reach,
         explanations=explanations,
-        variants=tuple(variant_rows(plan, outcomes)),
-        variant_sweep=variant_sweep(plan, outcomes),
         not_run=not_run,
         notes=tuple(notes),
         cpu_s=sum(each.run.cpu_s for each in outcomes.values()),
-        outcomes=tuple(usual),
+        outcomes=shipped,
     )
 
 
@@ -74,7 +64,7 @@ def run_plan(
     plan: CaseStudyPlan, cache: RunCache, progress: Progress
 ) -> tuple[Outcomes, dict[Job, str]]:
     """Run and score all that the plan asks for, one track after the other; and why runs failed."""
-    jobs_on = {track: plans.jobs_of(plan, track) for track in plan.worlds}
+    jobs_on = {track: plan.jobs(track) for track in plan.worlds}
     total = sum(map(len, jobs_on.values()))
     outcomes: Outcomes = {}
     failures: dict[Job, str] = {}
@@ -91,12 +81,13 @@ def run_plan(
     return outcomes, failures
 
 
-def score_row(outcome: Outcome) -> ScoreRow:
+def score_row(name: str, outcome: Outcome) -> ScoreRow:
     """The numbers of one run."""
     found, job = outcome.evaluation, outcome.job
     return ScoreRow(
         track=job.track.name,
-        filter=job.filter,
+        filter=name,
+        settings=job.settings,
         scans=len(found.position.residuals),
         mae=found["mae"],
         sigma_m=outcome.run.sigma_m,
@@ -132,25 +123,6 @@ def group_failures(failures: dict[Job, str]) -> tuple[FailedRuns, ...]:
     )
 
 
-def knob_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
-    """A sweep of each knob of the lab's own filter, the others at their defaults.
-
-    Filters of the plan whose R turns, too, are in it under their names.
-    """
-    own = (
-        (OWN_FILTER, settings, job)
-        for track in plan.worlds
-        for settings, job in plans.knob_jobs(plan, track)
-    )
-    families = (
-        (family.filter, settings, job)
-        for family in plan.family_noises
-        for track in plan.swept
-        for settings, job in plans.family_jobs(plan, track, family)
-    )
-    return _build_sweep("knobs", chain(own, families), outcomes)
-
-
 def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> dict[str, float]:
     """How far each knob moves the credit, log det J, which is what an update brings (median).
 
@@ -158,11 +130,12 @@ def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> dict[str, float]:
     other knob is turned and that tell of their updates.
     """
     reach: dict[str, float] = {}
-    for knob in plan.knobs:
+    own = next(who for who in plan.turned if who.name == OWN_FILTER)
+    for knob in own.knobs:
         for track in plan.swept:
             runs = [
                 outcomes[job]
-                for _, job in plans.knob_jobs(plan, track)
+                for _, job in plan.turned_jobs(own, track)
                 if job in outcomes
                 and outcomes[job].run.telemetry is not None
                 and all(word.startswith(f"{knob.name}=") for word in job.settings)
@@ -173,63 +146,19 @@ def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> dict[str, float]:
     return reach
 
 
-def variant_sweep(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
-    """A sweep of R in each variant; None where nothing can be swept."""
-    named = (
-        (variant.name, settings, job)
-        for variant in plan.variants
-        for track in plan.worlds
-        for settings, job in plans.variant_jobs(plan, track, variant)
-    )
-    return _build_sweep("variants", named, outcomes)
-
-
-def variant_rows(plan: CaseStudyPlan, outcomes: Outcomes) -> Iterator[VariantRow]:
-    """Each variant with the filter's own R against the filter as it is."""
-    for track, variant in product(plan.worlds, plan.variants):
-        usual = outcomes.get(Job(track, OWN_FILTER))
-        tried = outcomes.get(Job(track, OWN_FILTER, variant.settings))
-        if usual is None or tried is None:
-            continue
-        k, before, precision = tried.evaluation.get("k"), usual.k, tried.evaluation.get("precision")
-        if k is None or before is None or precision is None:
-            raise SeriesError(f"{variant.name}: a variant without a covariance cannot be compared")
-        overconfident = usual.evaluation.verdict.label == "overconfident"
-        yield VariantRow(
-            track=track.name,
-            variant=variant.name,
-            settings=variant.settings,
-            k=k,
-            mae=tried.evaluation["mae"],
-            precision=precision,
-            closed=closed_share(k.value, before) if overconfident else None,
-        )
-
-
-def closed_share(k: float, usual: float) -> float | None:
-    """Share of the overconfidence that is gone: 1 - log k / log k_usual.
-
-    0 as before, 1 honest, more than 1 conservative, negative worse than before.
-    """
-    return 1 - float(np.log(k) / np.log(usual)) if usual > 1 and k > 0 else None
-
-
-def _build_sweep(
-    name: str, named: Iterable[tuple[str, KnobSettings, Job]], outcomes: Outcomes
-) -> Sweep | None:
-    """The sweep of those runs that there are; None where no knob has two values.
-
-    `named`: the estimator's name in the sweep, its settings, the run.
-    """
+def sweep_outcomes(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:
+    """The sweep of those runs that there are; None where no knob has two values."""
     found = []
-    for who, settings, job in named:
-        if job in outcomes:
-            run, evaluation = outcomes[job].run, outcomes[job].evaluation
-            point = (who, job.track.name, settings)
-            found.append(point_of_evaluation(point, evaluation, notes=run.notes))
+    for who in plan.turned:
+        for track in plan.worlds:
+            for settings, job in plan.turned_jobs(who, track):
+                if job in outcomes:
+                    point = (who.name, track.name, settings)
+                    run, evaluation = outcomes[job].run, outcomes[job].evaluation
+                    found.append(point_of_evaluation(point, evaluation, notes=run.notes))
     points, failures = split_outcomes(found)
     try:
-        return sweep_of(points, name=name, failures=failures)
+        return sweep_of(points, name="case study", failures=failures)
     except SeriesError:
         return None  # the study lists what did not run
 
