@@ -288,11 +288,12 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSectio
     With `verbose` the numbers have intervals.
     """
     evaluations, by = best_first(evaluations)
-    names = [shorten_name(name) for name in short_names(evaluations)]
+    files = [each.estimate.provenance.name for each in evaluations]
+    names = [shorten_name(name) for name in words.without_common_folders(files)]
     table = comparison_table(evaluations, names, verbose=verbose)
     if verbose:
         return ReportSection(table=table, indent=0)
-    doubts = [_doubt_lines(each) for each in evaluations]
+    doubts = [map(doubt_text, each.doubts) for each in evaluations]
     steps = ["-q (a reason for each)", "-v (all numbers)", PAGE]
     rows = [
         Row("order", f"best first, by {by}"),
@@ -329,19 +330,10 @@ def best_first(evaluations: Sequence[Evaluation]) -> tuple[list[Evaluation], str
     return sorted(evaluations, key=lambda each: each[name].value), NUMBERS[name].title
 
 
-def short_names(evaluations: list[Evaluation]) -> list[str]:
-    """Names of the estimates without the folders that all of them share."""
-    return words.without_common_folders([each.estimate.provenance.name for each in evaluations])
-
-
 def shorten_name(name: str) -> str:
     """A name that leaves room for the numbers, cut in the middle."""
     half = (LONGEST_NAME - 2) // 2
     return name if len(name) <= LONGEST_NAME else f"{name[:half]}..{name[-half:]}"
-
-
-def _doubt_lines(evaluation: Evaluation) -> list[str]:
-    return [doubt_text(doubt) for doubt in evaluation.doubts]
 
 
 def _shown_once(names: list[str], texts: Iterable[Iterable[str]]) -> list[str]:

@@ -99,12 +99,6 @@ def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:
     return found
 
 
-def check_same_length(first: Floats, second: Floats, what: str) -> None:
-    """Two series of one length."""
-    if len(first) != len(second):
-        raise SeriesError(f"{len(first)} and {len(second)} numbers; {what} come in pairs")
-
-
 def thin_scans(stamp: Ints, *series: Floats, columns: int = PIXEL_COLUMNS) -> Ints:
     """Scans to draw, ascending; all of them where they are few. (n,), (n,)... -> (kept,)."""
     n, span = len(stamp), int(stamp[-1] - stamp[0])

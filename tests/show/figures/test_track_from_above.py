@@ -9,7 +9,12 @@ from matplotlib.patches import Ellipse
 from smfeval.errors import OptionError
 from smfeval.evaluation import Options, evaluate
 from smfeval.show.figures import draw
-from smfeval.show.figures.track import error_scale, magnification, principal_axes
+from smfeval.show.figures.track import (
+    error_scale,
+    evenly_spaced_scans,
+    magnification,
+    principal_axes,
+)
 from smfeval.track.beliefs import Provenance
 from support.evaluations import FAST, S, evaluated, gapped, legend_texts, line_of, plain
 
@@ -39,11 +44,12 @@ def test_an_ellipse_holds_the_position_95_times_in_100(rng):
 
 def test_ellipses_on_the_track_are_magnified_as_the_legend_says(rng):
     found = evaluated(rng)
-    figure = draw("track", found, scans=[3, 40])
+    figure = draw("track", found)
     axes = figure.axes[0]
-    first, second = axes.patches
-    position = found.position.estimate.position
-    np.testing.assert_allclose([first.center, second.center], position[[3, 40], :2])
+    first, *_ = axes.patches
+    at = evenly_spaced_scans(found.position.estimate)
+    position = found.position.estimate.position[at, :2]
+    np.testing.assert_allclose([each.center for each in axes.patches], position)
     words = next(text for text in legend_texts(axes) if "ellipses" in text)
     factor = float(words.split()[-1].replace(",", ""))
     assert factor > 1
@@ -64,7 +70,7 @@ def test_magnification_is_round_and_only_where_needed(radius, factor):
 
 def test_ellipses_of_all_panels_have_one_factor(rng):
     found = [evaluated(rng, name="a"), evaluated(rng, name="b", tightness=100)]
-    figure = draw("track", found, scans=[3])
+    figure = draw("track", found)
     first, second, _ = figure.axes
     assert first.patches[0].width == pytest.approx(10 * second.patches[0].width)
     assert sum("ellipses" in text for text in legend_texts(first)) == 1
@@ -131,12 +137,6 @@ def test_a_track_needs_x_and_y(rng):
     found = evaluated(rng, options=Options(axes="xz", alignment="none", intervals=FAST.intervals))
     with pytest.raises(OptionError, match="needs the axes x and y; xz was scored"):
         draw("track", found)
-
-
-@pytest.mark.parametrize("scans", [[60], [-1], []])
-def test_scans_that_are_not_there_are_refused(scans, rng):
-    with pytest.raises(OptionError, match="among the scored scans 0 to 59"):
-        draw("track", evaluated(rng), scans=scans)
 
 
 def test_all_estimates_are_in_one_figure_and_a_lost_one_does_not_shrink_it(rng):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from smfeval.compare.duels import Column, StudySection
 from smfeval.show.study.layout import column_blocks
-from smfeval.show.study.terminal import BOLD, NORMAL, text
+from smfeval.show.study.terminal import text
 from smfeval.show.terminal import render_study
 from smfeval.studies.result import Study
 from support.study_results import PLAIN, cell, k, mae, number, plan, study
@@ -51,14 +51,6 @@ oxford (3 tracks)
 *   the best contender and all that are not significantly worse, by a test over tracks
 """
     )
-
-
-def test_colour_adds_bold_to_the_starred_numbers_and_changes_nothing_else():
-    plain, coloured = text(study()), text(study(), colour=True)
-    assert "\x1b" not in plain
-    assert re.sub(r"\x1b\[[01]m", "", coloured) == plain
-    bold = re.findall(re.escape(BOLD) + r"(.*?)" + re.escape(NORMAL), coloured)
-    assert bold == ["4.12*", "6.23*", "1.31*", "89.7*", "4.12*", "5.12*", "1.31*", "89.7*"]
 
 
 def wide(metrics=9):

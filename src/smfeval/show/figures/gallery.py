@@ -26,6 +26,7 @@ from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
 from smfeval.show.series import Evaluations, estimate_name, has_belief
+from smfeval.show.study.remarks import whole_section
 from smfeval.show.sweep import unmoved_lines
 from smfeval.studies.result import Study
 from smfeval.summarise.numbers import NUMBERS
@@ -57,8 +58,7 @@ def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:
 
 
 FigureFactory = Callable[[], Figure]  # gives an empty figure, see `draw`
-# Name of the figure drawn, name in the table, what it is drawn from, and options.
-FigureJob = tuple[str, str, tuple[Any, ...], dict[str, Any]]
+FigureJob = tuple[str, Any, dict[str, Any]]  # name in the table, what it is drawn from, options
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gal
     figures, refused = dict(whole.figures), dict(whole.refusals)
     left_out: dict[str, list[str]] = {}  # reason -> figures
     for name in [name for name in refused if len(found) > 1 and name not in BELIEF_FIGURES]:
-        alone = [_draw_jobs([(name, name, (each,), {})], Figure) for each in found]
+        alone = [_draw_jobs([(name, each, {})], Figure) for each in found]
         kept = [each for each, one in zip(found, alone, strict=True) if one.figures]
         if not kept:
             continue
@@ -111,20 +111,17 @@ def gallery_of_track(track: AnyTrack, *, make: FigureFactory = Figure) -> Galler
 
 def _jobs(subjects: dict[str, Any]) -> list[FigureJob]:
     """The figures of the table that are drawn from these subjects, named by what they need."""
-    return [
-        (name, name, (subjects[kind.needs],), {})
-        for name, kind in FIGURES.items()
-        if kind.needs in subjects
-    ]
+    needs = {name: kind.needs for name, kind in FIGURES.items()}
+    return [(name, subjects[need], {}) for name, need in needs.items() if need in subjects]
 
 
 def _draw_jobs(jobs: list[FigureJob], make: FigureFactory) -> Gallery:
     figures, refused = {}, {}
-    for called, name, subjects, options in jobs:
+    for name, subject, options in jobs:
         try:
-            figures[called] = draw(name, *subjects, make=make, **options)
+            figures[name] = draw(name, subject, make=make, **options)
         except SmfevalError as error:
-            refused[called] = str(error)
+            refused[name] = str(error)
     return Gallery(figures, refused)
 
 
@@ -135,12 +132,10 @@ def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
     """k over tracks, ANEES of repeats, and rank diagrams over all tracks."""
     gauges = dict.fromkeys(words.aligned(each.gauge) for each in study.results if each.gauge)
     rows, options = forest_rows(study), {"title": f"k {words.join(gauges)}"}
-    jobs: list[FigureJob] = [(name, name, (rows,), options) for name in ("forest", "spread")]
-    jobs += [("anees", "anees", (study.monte_carlo,), {})] if study.monte_carlo else []
-    # The section over all tracks is the last that is not of converged tracks only.
-    whole = [section for section in study.sections if not section.converged_only]
-    ranked, refused = {}, {}
-    for column in whole[-1].columns if whole else ():
+    jobs: list[FigureJob] = [(name, rows, options) for name in ("forest", "spread")]
+    jobs += [("anees", study.monte_carlo, {})] if study.monte_carlo else []
+    whole, ranked, refused = whole_section(study), {}, {}
+    for column in whole.columns if whole else ():
         ranks = column.ranks
         if column.metric not in RANKED_METRICS:
             continue
@@ -149,7 +144,7 @@ def gallery_of_study(study: Study, *, make: FigureFactory = Figure) -> Gallery:
             continue
         tracks = words.count(ranks.tracks, "track")
         ranked[f"mean rank by {NUMBERS[column.metric].title} over {tracks}"] = ranks
-    jobs += [("ranks", "ranks", (ranked,), {})] if ranked else []
+    jobs += [("ranks", ranked, {})] if ranked else []
     gallery = _draw_jobs(jobs, make)
     return replace(gallery, refusals=gallery.refusals | refused)
 
@@ -166,7 +161,7 @@ def forest_rows(study: Study) -> dict[str, list[ForestRow]]:
 
 def gallery_of_sweep(sweep: Sweep, *, make: FigureFactory = Figure) -> Gallery:
     """All estimators, tracks and knobs in one figure; notes name the knobs that move nothing."""
-    jobs: list[FigureJob] = [("sweep", "sweep", (sweep.lines,), {"dimension": sweep.dimension})]
+    jobs: list[FigureJob] = [("sweep", sweep.lines, {"dimension": sweep.dimension})]
     notes = [f"{line}: not drawn" for line in unmoved_lines(sweep)]
     names = [each.estimator for each in sweep.effects]
     return replace(_draw_jobs(jobs, make), notes=(*notes, *missing_glyph_notes(names)))

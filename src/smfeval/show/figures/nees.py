@@ -28,7 +28,6 @@ from smfeval.show.figures.style import (
 from smfeval.show.series import (
     Evaluations,
     check_positive,
-    check_same_length,
     estimate_name,
     numbered_beliefs,
     origin_ns,
@@ -149,7 +148,10 @@ def degeneracy(axes: Axes, condition: Floats, nees: Floats, *, dimension: int = 
     The line is the least-squares fit of log10 NEES on log10 condition. Scans depend on each other,
     so no interval is given.
     """
-    check_same_length(condition, nees, "condition number and NEES")
+    if len(condition) != len(nees):
+        raise SeriesError(
+            f"{len(condition)} and {len(nees)} numbers; condition number and NEES come in pairs"
+        )
     x, y = check_positive(condition, "condition number"), check_positive(nees, "NEES")
     slope, offset = fit_log_line(x, y)
     if len(x) > MAX_POINTS:

@@ -6,7 +6,7 @@ shrinks along: |e| ~ sqrt(c) = exp(-P / 2d), and NEES stays. If the error does n
 NEES ~ 1/c = exp(P / d).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ LEVEL = 0.95  # of the interval of a median
 GOLDEN = 0.618  # marks that follow each other lie apart
 
 
-def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k") -> None:
+def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
     """A row for each track, a mark for each estimator; hollow where there is no interval."""
     tracks = list(dict.fromkeys(row[0] for rows in study.values() for row in rows))
     if not tracks:
@@ -62,8 +62,13 @@ def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str =
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
     if any(None in row for rows in study.values() for row in rows):
         axes.plot([], [], ls="none", label="hollow: no CI")
-    axes.set_yticks(range(len(tracks)), [escape_name(track) for track in tracks])
-    axes.set_ylim(len(tracks) - 0.5, -0.5)
+    _rows_of_names(axes, tracks, "k")
+
+
+def _rows_of_names(axes: Axes, names: Collection[str], label: str) -> None:
+    """A row for each name, the first on top, over a logarithmic axis."""
+    axes.set_yticks(range(len(names)), [escape_name(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     finish(axes, label, "", log="x")
@@ -76,9 +81,7 @@ def forest_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> 
     return 0.5 + (0.12 + 0.1 * len(study)) * len(tracks)
 
 
-def spread(
-    axes: Axes, study: Mapping[str, Sequence[ForestRow]], *, label: str = "k of each track"
-) -> None:
+def spread(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
     """A mark for each track of an estimator, and their median with its interval."""
     for number, (name, rows) in enumerate(study.items()):
         values = check_positive([row[1] for row in rows], f"value of {name}")
@@ -90,11 +93,7 @@ def spread(
         named = "median over tracks, 95 % CI" if number == 0 else None
         axes.plot(median.value, number, "|", color="black", ms=14, mew=1.6, label=named)
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
-    axes.set_yticks(range(len(study)), [escape_name(name) for name in study])
-    axes.set_ylim(len(study) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    finish(axes, label, "", log="x")
+    _rows_of_names(axes, study, "k of each track")
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:

@@ -111,14 +111,12 @@ SHOWN_ERRORS = (0.02, 0.98)  # quantiles of the errors that the scale of colours
 MAGNITUDES = 20  # between them: with more, half of a linear scale would be one colour
 
 
-def tracks_from_above(
-    axes: Axes | Sequence[Axes], evaluations: Evaluations, *, scans: Sequence[int] | None = None
-) -> None:
+def tracks_from_above(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> None:
     """A panel for each estimate: its path coloured by the error, over the reference in grey.
 
-    Ellipses show the reported covariance at `scans`, numbers of scored scans; without them, spread
-    evenly over the way. Plain poses have none. The panels share one scale of colours. Scans whose
-    error is larger than LOST times the extent of the reference are beyond the axes, and counted.
+    Ellipses spread evenly over the way show the reported covariance; plain poses have none. The
+    panels share one scale of colours. Scans whose error is larger than LOST times the extent of the
+    reference are beyond the axes, and counted.
     """
     panels = [axes] if isinstance(axes, Axes) else list(axes)
     found = evaluation_list(evaluations)
@@ -128,7 +126,7 @@ def tracks_from_above(
         _draw_track(panel, each, name, norm)
         for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
     ]
-    _draw_ellipses(panels, found, scans)
+    _draw_ellipses(panels, found)
     points = np.concatenate(drawn)
     room = ROOM * float(np.ptp(points, axis=0).max()) or 1.0
     (left, low), (right, high) = points.min(axis=0) - room, points.max(axis=0) + room
@@ -154,15 +152,13 @@ def _extent_m(evaluation: Evaluation) -> float:
     return float(np.ptp(evaluation.position.reference.position[:, :2], axis=0).max())
 
 
-def _draw_ellipses(
-    panels: Sequence[Axes], found: Sequence[Evaluation], scans: Sequence[int] | None
-) -> None:
+def _draw_ellipses(panels: Sequence[Axes], found: Sequence[Evaluation]) -> None:
     """Those of all estimates that report a covariance, magnified by one factor."""
     drawn: list[tuple[Axes, Floats, Floats]] = []
     for axes, each in zip(panels, found, strict=True):
         covariance, estimate = each.position.residuals.covariance, each.position.estimate
         if covariance is not None:
-            at = evenly_spaced_scans(estimate) if scans is None else _check_scans(scans, each)
+            at = evenly_spaced_scans(estimate)
             place = [each.options.axes.index(letter) for letter in "xy"]
             drawn.append((axes, estimate.position[at, :2], covariance[at][:, place][:, :, place]))
     if drawn:
@@ -203,12 +199,3 @@ def _draw_track(axes: Axes, found: Evaluation, name: str, norm: Normalize) -> Fl
     axes.set_title(f"{name}{lost}")
     finish(axes, "x (m)", "y (m)")
     return np.concatenate([scored.reference.position[:, :2], path[near]])
-
-
-def _check_scans(scans: Sequence[int], evaluation: Evaluation) -> Ints:
-    chosen, last = np.array(scans, dtype=np.int64), len(evaluation.position.residuals) - 1
-    beyond = chosen[(chosen < 0) | (chosen > last)]
-    if chosen.size == 0 or beyond.size:
-        wrong = f"scan {beyond[0]} is not" if beyond.size else "no scan is"
-        raise OptionError(f"{wrong} among the scored scans 0 to {last}")
-    return chosen

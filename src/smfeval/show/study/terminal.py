@@ -26,7 +26,6 @@ from smfeval.studies.result import Study
 WIDTH = 100  # columns, as of all reports
 GAP = "  "  # between two columns
 STAR = "*"
-BOLD, NORMAL = "\x1b[1m", "\x1b[0m"
 
 WRAP = partial(wrap, break_long_words=False, break_on_hyphens=False)
 STYLE = NumberStyle(power=lambda exponent: f"e{exponent}" if exponent else "", infinity="inf")
@@ -34,15 +33,15 @@ STYLE = NumberStyle(power=lambda exponent: f"e{exponent}" if exponent else "", i
 ColumnLines = list[str]  # a column: its head and one cell for each row, all equally wide
 
 
-def text(study: Study, *, colour: bool = False, width: int = WIDTH, brief: bool = False) -> str:
-    """All tables, and what is to be said about them; `colour` makes the starred numbers bold.
+def text(study: Study, *, width: int = WIDTH, brief: bool = False) -> str:
+    """All tables, and what is to be said about them.
 
     A `brief` text has one table, over all tracks, and what was not scored.
     """
     tables = headline_grids(study, width) if brief else grids(study)
     legend = headline_remarks(study) if brief else study_remarks(study)
     answer = WRAP(answer_text(study), width)
-    shown = [table(grid, colour=colour, width=width) for grid in tables]
+    shown = [table(grid, width=width) for grid in tables]
     notes = _format_remarks([*marks_legend(study, tables), *legend], 0, width)
     parts = [study_title(study), "\n".join(answer), *shown, notes]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -67,18 +66,18 @@ def marks_legend(study: Study, tables: Sequence[Grid]) -> list[Row]:
     return [Row("[]", f"{meaning(study)}; {consistent}"), *starred]
 
 
-def table(grid: Grid, *, colour: bool = False, width: int = WIDTH) -> str:
+def table(grid: Grid, *, width: int = WIDTH) -> str:
     """One grid: a block of columns after the other, then footnotes and remarks."""
-    parts = "\n\n".join(_blocks(grid, width, colour=colour))
+    parts = "\n\n".join(_blocks(grid, width))
     below = _format_remarks(grid.remarks_below, 2, width)
     return "\n".join(part for part in (grid.title, parts, below) if part)
 
 
-def _blocks(grid: Grid, width: int, *, colour: bool = False) -> list[str]:
+def _blocks(grid: Grid, width: int) -> list[str]:
     """Columns side by side, as many as the width has room for, behind the names."""
     names = _align_left([grid.of, "", *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
     lanes = [
-        _column_lines(head.lines, [row.cells[at] for row in grid.rows], colour=colour)
+        _column_lines(head.lines, [row.cells[at] for row in grid.rows])
         for at, head in enumerate(grid.columns)
     ]
     if grid.has_verdicts:
@@ -94,7 +93,7 @@ def _blocks(grid: Grid, width: int, *, colour: bool = False) -> list[str]:
     ]
 
 
-def _column_lines(head: tuple[str, str], cells: list[TableCell], *, colour: bool) -> ColumnLines:
+def _column_lines(head: tuple[str, str], cells: list[TableCell]) -> ColumnLines:
     """Values to the right, intervals to the left, so that both are aligned."""
     starred = any(cell.bold for cell in cells)
     star = [STAR if cell.bold else " " * starred for cell in cells]
@@ -102,13 +101,9 @@ def _column_lines(head: tuple[str, str], cells: list[TableCell], *, colour: bool
     others = _align_left(
         [f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells]
     )
-    width = max(map(len, (*head, *(f"{v} {o}" for v, o in zip(values, others, strict=True)))))
-    lane = [f"{line:{width}}" for line in head]
-    for cell, value, other in zip(cells, values, others, strict=True):
-        fill = " " * (width - len(f"{value} {other}"))
-        shown = value.replace(value.strip(), f"{BOLD}{value.strip()}{NORMAL}")
-        lane.append(f"{shown if colour and cell.bold else value} {other}{fill}")
-    return lane
+    return _align_left(
+        [*head, *(f"{value} {other}" for value, other in zip(values, others, strict=True))]
+    )
 
 
 def _align_left(cells: list[str]) -> ColumnLines:
