@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UPRIGHT = 0.8  # |n_z| above which a surface faces up; the world is level at the start
 LEAST_RANGE_M = 0.5
-TAU = (0.7, 0.2)  # sigmas: surfaces that face up, and others; by four walks (docs/research/map.md)
+TAU = (0.7, 0.25)  # sigmas: surfaces that face up, and others; by four walks (docs/research/map.md)
 
 
 def view_pull(rows: "Matches", position: Floats, rough_m2: Floats) -> Floats:
