@@ -125,7 +125,7 @@ def test_junk_is_refused_in_a_sentence(logged, capsys):
     joined, gain = arrays["joined"].copy(), arrays["gain"].copy()
     joined[3], gain[4, 0, 0] = 9, np.nan
     for changes, sentence in (
-        ({"format": np.array("smfeval.map_log/9")}, "no map log"),
+        ({"format": np.array("map_log/9")}, "no map log"),
         ({"gain": None}, "there is no array `gain`"),
         ({"gain": gain[:, :-1]}, "gain must be numbers"),
         ({"gain": gain}, "gain has numbers that are not finite"),

@@ -116,7 +116,7 @@ FLAGS: dict[str, VerbFlags] = {
             "map.npz est.square -o carried.square",
             "map.npz est.tum -o carried.square --cross-lags 9",
         ),
-        file("log", None, "map log of lab run --map-log, or of your filter"),
+        file("log", None, "map log of lab run --map-log, or rows of your filter"),
         flag("belief", None, "track with the stamps of its scans, or of some of them"),
         file("-o --output", "FILE", "belief track: .square, .parquet ..."),
         flag(

@@ -14,6 +14,7 @@ from smfeval.io.formats import format_for_writing
 from smfeval.show.render import json_text
 from smfeval.track import Track
 from smfeval_lab.filters.map_log import read_map_log
+from smfeval_lab.filters.map_rows import is_map_rows, read_map_rows
 from smfeval_lab.filters.remap import remap
 from smfeval_lab.show import text
 
@@ -35,7 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
     belief = read(chosen.belief)
     if not isinstance(belief, Track):
         raise OptionError(f"{chosen.belief}: there are no poses with one mean for each stamp")
-    log = read_map_log(chosen.log)
+    log = read_map_rows(chosen.log) if is_map_rows(chosen.log) else read_map_log(chosen.log)
     try:
         with progress("following"):
             found = remap(log, belief, lags=chosen.cross_lags)

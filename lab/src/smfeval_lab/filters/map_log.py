@@ -25,7 +25,7 @@ from smfeval_lab.filters.carried import CarriedCovariance, Priors, ReportedPoses
 from smfeval_lab.filters.normals import square_roots
 from smfeval_lab.filters.scan_sums import ScanSums
 
-FORMAT = "smfeval.map_log/1"
+FORMAT = "map_log/1"
 UNIT = 1 / 32767  # of shares
 MOST_CLASSES = 256
 

@@ -6,13 +6,15 @@ and from nowhere else: `CarriedCovariance` reads the records as they come, or la
 (`map_log`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
-from smfeval_lab.filters.births import BirthClasses, class_information
+from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.filters.births import BirthClasses, class_information, levers
 from smfeval_lab.filters.normals import scatter_information, world_axes
 from smfeval_lab.filters.patch_noise import NO_PAIR, PatchPairs
 from smfeval_lab.filters.view import view_pull
@@ -82,6 +84,36 @@ class ScanSums:
     # map
     kept: int  # points that entered it; 0: no new class
     joined: int  # class that was joined with the next one before the birth; -1: none
+
+
+ROUNDING = 1e-12  # of the covariance: less of Q is what a difference of covariances leaves
+
+
+def added_noise(F: Floats, before: Floats, prior: Floats) -> Floats:
+    """Q of a prediction: prior - F P F^T. (d, d)."""
+    Q = symmetrise(prior - F @ before @ F.T)
+    sigma = np.sqrt(np.diag(prior))
+    Q[np.abs(Q) < ROUNDING * np.outer(sigma, sigma)] = 0.0
+    return Q
+
+
+def sweep_of(
+    rotation: Floats, velocity: Floats, scan_s: float, size: int, at: Sequence[int]
+) -> Floats:
+    """Displacement of a scan by the error state that undistorts it. (6, d).
+
+    A point taken a time tau before the end is undistorted by -v tau: with the wrong velocity, and
+    turned by the wrong rotation, it is off by -tau (dv - dtheta x v), on average over the scan
+    with half its duration. A wrong bias of the gyroscope turns it by tau R dbg. `at` is where
+    velocity and bias begin in the error state; below 0: nowhere.
+    """
+    sweep, tau = np.zeros((6, size)), 0.5 * scan_s
+    if at[0] >= 0:
+        sweep[:3, at[0] : at[0] + 3] = -tau * np.eye(3)
+        sweep[:3, 3:6] = tau * levers(velocity[None])[0, :3, 3:] @ rotation
+    if at[1] >= 0:
+        sweep[3:, at[1] : at[1] + 3] = tau * rotation
+    return sweep
 
 
 class ScanRecorder:

@@ -6,7 +6,6 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats
 from smfeval.maths.symmetric import symmetrise
-from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.carried import Priors
 from smfeval_lab.filters.ieskf import constant_velocity
 from smfeval_lab.filters.ieskf import state as at
@@ -14,9 +13,15 @@ from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
 from smfeval_lab.filters.map_log import MapLog, pack, unpack
-from smfeval_lab.filters.scan_sums import Matches, Motion, Prediction, ScanRecorder, ScanSums
-
-ROUNDING = 1e-12  # of the covariance: less of Q is what a difference of covariances leaves
+from smfeval_lab.filters.scan_sums import (
+    Matches,
+    Motion,
+    Prediction,
+    ScanRecorder,
+    ScanSums,
+    added_noise,
+    sweep_of,
+)
 
 
 class MapError:
@@ -71,16 +76,14 @@ class MapError:
         scan_s: float,
         kept: int | None,
     ) -> ScanSums:
-        F, P, Q = transition, self._covariance, update.prior.covariance
+        Q = added_noise(transition, self._covariance, update.prior.covariance)
         self._covariance = update.posterior.covariance
         motion = self._motion(update.prior, way, scan_s)
         # the predicted error, in the tangent space of the last linearisation: I - K H = I - G A
         J = update.jacobian
         back = np.linalg.inv(J)
-        Q = Q - F @ P @ F.T
-        Q[np.abs(Q) < ROUNDING * np.sqrt(np.outer(*2 * [np.diag(update.prior.covariance)]))] = 0.0
         added = symmetrise(back @ Q @ back.T)
-        prediction = Prediction(back @ F, added, replace(motion, sweep=motion.sweep @ J))
+        prediction = Prediction(back @ transition, added, replace(motion, sweep=motion.sweep @ J))
         state = update.posterior
         matches = matches_of(update, self._range_m2)
         return self._recorder.record(prediction, matches, state.position, state.rotation, kept)
@@ -108,14 +111,7 @@ def matches_of(update: Update, range_m2: float) -> Matches | None:
 
 
 def motion_of(state: State, way: ImuTrajectory, scan_s: float) -> Motion:
-    """The motion at the end of a scan.
-
-    A point taken a time tau before the end is undistorted by -v tau: with the wrong velocity, and
-    turned by the wrong rotation, it is off by -tau (dv - dtheta x v), on average over the scan
-    with half its duration. A wrong bias of the gyroscope turns it by tau R dbg.
-    """
-    sweep, tau = np.zeros((6, at.SIZE)), 0.5 * scan_s
-    sweep[:3, at.VELOCITY] = -tau * np.eye(3)
-    sweep[:3, at.ROTATION] = tau * levers(state.velocity[None])[0, :3, 3:] @ state.rotation
-    sweep[3:, at.GYRO_BIAS] = tau * state.rotation
+    """The motion at the end of a scan."""
+    where = at.VELOCITY.start, at.GYRO_BIAS.start
+    sweep = sweep_of(state.rotation, state.velocity, scan_s, at.SIZE, where)
     return Motion(state.position, state.velocity, way.rate[-1], sweep)
