@@ -64,6 +64,17 @@ def test_spheres_make_a_covariance_that_no_scan_moves(recording):
     np.testing.assert_allclose(told.telemetry.normals[-1] / 1e-3, 2e3 * np.eye(3), atol=1e-6)
 
 
+def test_voxels_report_more_the_more_points_are_paired_where_spheres_do_not():
+    few, many = (long_room.recording(7, duration_s=2.2, count=count) for count in (1500, 6000))
+    gpu, dense = (filter_named("glim-gpu").run(each) for each in (few, many))
+    assert np.linalg.norm(long_room.errors(dense.belief), axis=1).max() < 0.05
+    assert sigma(dense.belief) < 0.7 * sigma(gpu.belief)
+    pairs, credit = dense.telemetry.matched[-1], np.trace(dense.telemetry.normals[-1])
+    assert 0.5 * pairs < credit < pairs  # a normal of weight 1 / 2e-3 for each, less at edges
+    cpu = [sigma(filter_named("glim-like").run(each).belief) for each in (few, many)]
+    assert cpu[1] == pytest.approx(cpu[0], rel=0.05)
+
+
 def test_it_is_least_certain_along_the_room_whatever_the_heading(finished):
     long_room.assert_axes(finished.belief[20:])
 

@@ -115,6 +115,15 @@ FILTERS = {
         telemetry=True,
         family=("factor=sphere", "imu_noise=glim", "cross_lags=10"),
     ),
+    "glim-gpu": Filter(
+        "smfeval_lab.filters.gtsam_smoother",
+        "the same with the covariances of GLIM's module for the GPU: voxels, none of them weighed",
+        telemetry=True,
+        family=(
+            *("target=voxels", "point_variance=2e-3", "voxel_m=0.25", "matches=15"),
+            *("keyframe_m=3", "imu_noise=glim", "cross_lags=10"),
+        ),
+    ),
     "kiss-icp": Filter(
         "smfeval_lab.filters.kiss_icp",
         "point-to-point registration, no IMU, no covariance: the baseline",

@@ -164,6 +164,7 @@ def pose_matrix(state: State) -> Floats:
 
 
 PAIR_VARIANCE = 2e-3  # m^2 along the normal of a pair, as small-gicp regularises its discs
+TARGET_VOXEL_M = 0.5  # of keyframes whose points are taken together, as GLIM's are on a GPU
 NEIGHBOURS = 10  # points that a disc is fitted to
 FEWEST_POINTS = 20  # points of a scan or pairs of a registration; fewer say nothing
 
@@ -173,6 +174,7 @@ class PreprocessedCloud(NamedTuple):
 
     points: Any
     tree: Any
+    voxels: Any = None  # the mean and covariance of the points in each, where they are the target
 
 
 @dataclass
@@ -193,6 +195,9 @@ class Keyframes:
         cloud = PreprocessedCloud(
             *self.gicp.preprocess_points(point, self.settings.voxel_m, NEIGHBOURS)
         )
+        if self.settings.target == "voxels":
+            cloud = cloud._replace(voxels=self.gicp.GaussianVoxelMap(TARGET_VOXEL_M))
+            cloud.voxels.insert(cloud.points)
         return cloud if len(cloud.points) >= FEWEST_POINTS else None
 
     def register(
@@ -201,13 +206,11 @@ class Keyframes:
         """The scan in the nearest of the usable keyframes."""
         place = {i: np.linalg.norm(self.pose[i][:3, 3] - guess[:3, 3]) for i in usable}
         for i in sorted(place, key=place.__getitem__)[: self.settings.matches]:
-            found = self.gicp.align(
-                self.cloud[i].points,
-                cloud.points,
-                self.cloud[i].tree,
-                np.linalg.solve(self.pose[i], guess),
-                max_correspondence_distance=self.settings.reach_m,
-            )
+            to, start = self.cloud[i], np.linalg.solve(self.pose[i], guess)
+            pair: tuple[Any, ...] = (to.points, cloud.points, to.tree, start)
+            if self.settings.target == "voxels":
+                pair = (to.voxels, cloud.points, start)
+            found = self.gicp.align(*pair, max_correspondence_distance=self.settings.reach_m)
             if found.converged and found.num_inliers >= FEWEST_POINTS:
                 scale = PAIR_VARIANCE / self.settings.point_variance
                 square = 2 * PAIR_VARIANCE * found.error

@@ -18,6 +18,7 @@ from smfeval_lab.recording import GRAVITY_M_S2, Imu, ImuNoise
 OldKeyframes = Literal["fixed", "none"]
 FactorKind = Literal["information", "sphere"]
 ImuNoiseKind = Literal["told", "glim"]
+TargetKind = Literal["points", "voxels"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Settings:
     start_acceleration_bias: float = ranged(0.05, 0.0, 10.0)  # m/s^2, sigma
     cross_lags: int = ranged(0, 0, 1000)  # scans back that have cross-covariances, in the window
     factor: FactorKind = "information"  # of a registration; or a fixed sphere, as GLIM on the CPU
+    target: TargetKind = "points"  # of a keyframe that are paired: GICP; or of its voxels: VGICP
     imu_noise: ImuNoiseKind = "told"  # of the recording; or as GLIM ships it
 
     def __post_init__(self) -> None:
