@@ -80,6 +80,10 @@ def test_nothing_is_made_twice(jobs, capsys, folder, monkeypatch):
     outcome = bench(capsys, folder, "-q")
     assert outcome.out.startswith("None of the 2 can be trusted as it is. Least wrong: gtsam-")
     assert {job[0] for job in jobs} == {"genz-lio"}  # it may be installed now
+    jobs.clear()
+    monkeypatch.setattr(contenders, "filter_code", lambda: "other")
+    bench(capsys, folder, "-q", filters="ieskf", seeds=1)
+    assert jobs == [("ieskf", "courtyard_1")]  # the filter changed
 
 
 def test_a_command_gets_the_recording_and_its_file_is_scored(jobs, capsys, tmp_path, walk):
@@ -92,7 +96,7 @@ def test_a_command_gets_the_recording_and_its_file_is_scored(jobs, capsys, tmp_p
         "assert pathlib.Path(folder, 'points.parquet').is_file() and pathlib.Path(bag).is_file()\n"
         f"shutil.copy({str(told)!r}, out)\n"
     )
-    mine = f"mine={sys.executable} {script} {{recording}} {{bag}} {{out}}"
+    mine = f"mine={sys.executable} {script} {{recording}}/ {{bag}} {{out}}"
     words = ("--contender", mine, "--json")
     outcome = bench(capsys, tmp_path / "a", *words, filters="ieskf", seeds=1)
     assert outcome.code == 0, outcome.err

@@ -6,12 +6,15 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from smfeval.errors import OptionError
 from smfeval.io import read
 from smfeval.schema import unknown_word
+from smfeval.studies.cache import digest_of_code
 from smfeval.studies.plan import refuse_unknown_placeholders
+from smfeval_lab import filters
 from smfeval_lab.filters import FILTERS, run_filter
 from smfeval_lab.filters.run import Run
 from smfeval_lab.recording import BAG_SUFFIX, Recording, write_recording
@@ -33,8 +36,8 @@ class Contender:
 
     @property
     def how(self) -> str:
-        """What its runs depend on, beside the recording."""
-        return self.command or " ".join((self.filter, *self.settings))
+        """What its runs depend on, beside the recording: the command, or settings and code."""
+        return self.command or " ".join((self.filter, *self.settings, filter_code()))
 
     def run(self, folder: Path, name: str, recording: Recording, words: Sequence[str]) -> Run:
         """Run over a recording, which lies in a folder; what it did at each scan is not kept."""
@@ -43,6 +46,12 @@ class Contender:
             return run_command(self.command, folder, recording)
         done = run_filter(self.filter, recording, self.settings)
         return replace(done, telemetry=None, innovations=None)
+
+
+@cache
+def filter_code() -> str:
+    """A digest of the code of the lab's filters: runs of another are not kept."""
+    return digest_of_code(Path(filters.__file__).parent)
 
 
 LAB_CONTENDERS = {
@@ -63,7 +72,8 @@ def choose_contenders(names: str | None, commands: Sequence[str]) -> tuple[Conte
         if not (name and name == Path(name).name and not name.startswith(".")):
             raise OptionError(f"--contender {text!r}: a name comes first: {EXAMPLE}")
         refuse_unknown_placeholders(command, f"--contender {name}", PLACEHOLDERS)
-        if "{out}" not in command or not {"{recording}", "{bag}"} & {*split_command(command)}:
+        split_command(command)
+        if "{out}" not in command or not ("{recording}" in command or "{bag}" in command):
             raise OptionError(
                 f"--contender {name}: the command names {{recording}} (a folder) or {{bag}} "
                 f"(.mcap) and {{out}}, the file that it writes: {EXAMPLE}"
@@ -91,8 +101,8 @@ def run_command(command: str, folder: Path, recording: Recording) -> Run:
         bag, out = (Path(scratch) / name for name in (f"{recording.name}{BAG_SUFFIX}", "out"))
         if "{bag}" in command:
             write_recording(recording, bag)
-        given = {"{recording}": str(folder.absolute()), "{bag}": str(bag), "{out}": str(out)}
-        words = [given.get(word, word) for word in split_command(command)]
+        given = {"recording": folder.absolute(), "bag": bag, "out": out}
+        words = [word.format(**given) for word in split_command(command)]
         before = os.times()
         try:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
