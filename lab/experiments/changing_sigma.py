@@ -10,9 +10,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
-from dependent_series import ar1
 from scipy.special import i0
 
+from dependent_series import ar1
 from smfeval import words
 from smfeval.maths.arrays import Floats
 from smfeval.score import Residuals, RuleSettings, scores

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import changing_sigma
 import numpy as np
-from dependent_series import FAMILIES, Family, batches
 from scipy.special import stdtrit
 
+import changing_sigma
+from dependent_series import FAMILIES, Family, batches
 from smfeval.maths.arrays import Bools, Floats
 from smfeval.schema import INTERVAL_METHODS
 from smfeval.summarise.interval import Statistic, auto_ends, interval

@@ -80,12 +80,11 @@ def test_help_and_a_wrong_flag_need_no_numbers(verb):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("lab",), "the verbs of the lab are simulate, run, remap, benchmark, casestudy"),
+        (("lab",), "the verbs of the lab are simulate, run, remap, benchmark"),
         (("lab", "simulat"), "'simulat' is no verb of the lab; 'simulate' may be meant"),
         (("lab", "simulate", "courtyrd", "-o", "w"), "no world; 'courtyard' may be meant"),
         (("lab", "simulate", "corridor", "-o", ""), "empty"),
         (("lab", "run", "rec", "-o", "x.square", "--extrinsic", ""), "empty"),
-        (("lab", "casestudy", "--filters", ""), "empty"),
         (("lab", "run", ".", "-o", "a.square"), "smfeval: "),
         (("sweep", "moon.toml"), "'moon' is no world"),
     ],

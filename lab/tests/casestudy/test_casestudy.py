@@ -6,6 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from case_study import FULL, QUICK, adapt_plan, case_study
+from case_study.conclusions import sentences, sign_test
+from case_study.plan import OWN_FILTER, Job, Turned
+from case_study.report import CLOSING, document, markdown, text
 from lab_support.pretended_filters import (
     EASY,
     ERROR_M,
@@ -26,10 +30,6 @@ from smfeval.errors import OptionError
 from smfeval.show.render import json_text
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval_lab import kept_runs
-from smfeval_lab.casestudy import FULL, QUICK, adapt_plan, case_study
-from smfeval_lab.casestudy.conclusions import sentences, sign_test
-from smfeval_lab.casestudy.plan import OWN_FILTER, Job, Turned
-from smfeval_lab.casestudy.report import CLOSING, document, markdown, text
 from smfeval_lab.filters import filter_named
 from smfeval_lab.filters.run import read_telemetry, write_telemetry
 

@@ -9,10 +9,10 @@ from functools import cache
 
 import numpy as np
 
+from case_study.plan import CaseStudyPlan, Turned
 from smfeval.errors import OptionError
 from smfeval.studies.sweep import Knob
 from smfeval.track import About, GaussianTrack, Track
-from smfeval_lab.casestudy.plan import CaseStudyPlan, Turned
 from smfeval_lab.filters.run import Run, Telemetry
 from smfeval_lab.simulate import simulate
 from smfeval_lab.worlds import SeededWorld

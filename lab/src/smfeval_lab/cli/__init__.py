@@ -12,7 +12,6 @@ VERBS = {
     "run": "run a filter over a recording; writes its belief",
     "remap": "the covariance of the map's error from a log of a run; writes the belief with it",
     "benchmark": "score filters on frozen tracks whose truth is exact; a leaderboard in a folder",
-    "casestudy": "why a LiDAR-inertial filter is overconfident; tables and figures in a folder",
 }
 
 MODULES = {"run": "run_filter"}  # a module `run` would hide the function below

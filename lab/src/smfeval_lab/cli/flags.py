@@ -154,22 +154,4 @@ FLAGS: dict[str, VerbFlags] = {
         flag("--workers", "N", "processes that score (default: one per core)", type=int),
         *OUTPUT,
     ),
-    "casestudy": verb_flags(
-        "Why a LiDAR-inertial filter is overconfident, measured.",
-        ("-o results --quick", "-o results --worlds park,street --filters ieskf,fast-lio2"),
-        file(
-            "-o --output",
-            "FOLDER",
-            "where to write, and to resume from (default: casestudy)",
-            default=Path("casestudy"),
-        ),
-        file("--save", "FILE.html", "one page that opens in any browser"),
-        switch("--force", "overwrite the page"),
-        switch("--quick", "two short walks: some minutes"),
-        flag("--worlds", "NAME,NAME", "default: nine; all knobs turn on the first two"),
-        flag("--filters", "NAME,NAME", "default: those of the lab that report a covariance"),
-        flag("--duration", "S", "seconds of each walk (default: 70)", type=float),
-        flag("--seed", None, "draws scenes, walks, noise and faults (default: 1)", **SEED),
-        *OUTPUT,
-    ),
 }

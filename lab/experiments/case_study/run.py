@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from case_study.plan import FULL, OWN_FILTER, CaseStudyPlan
+from case_study.result import CaseStudy, FailedRuns, Outcome, Outcomes, ScoreRow
 from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
 from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
@@ -12,8 +14,6 @@ from smfeval.evaluation import Evaluation, Options, evaluate
 from smfeval.explain.updates import Explanation, credit_nats, explain_updates
 from smfeval.studies.run import Progress
 from smfeval.studies.sweep import split_outcomes
-from smfeval_lab.casestudy.plan import FULL, OWN_FILTER, CaseStudyPlan
-from smfeval_lab.casestudy.result import CaseStudy, FailedRuns, Outcome, Outcomes, ScoreRow
 from smfeval_lab.filters import RunFilter, run_filter
 from smfeval_lab.kept_runs import Job, RunCache, Walk
 

@@ -6,11 +6,11 @@ from math import comb
 
 import numpy as np
 
+from case_study.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
+from case_study.result import CaseStudy
 from smfeval import words
 from smfeval.compare.sweep import MOVES_NATS, KnobEffect, unearned_slope
 from smfeval.show.sweep import format_slope, held_intervals
-from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
-from smfeval_lab.casestudy.result import CaseStudy
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing

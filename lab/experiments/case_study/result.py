@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from case_study.plan import OWN_FILTER, CaseStudyPlan
 from smfeval.compare.sweep import KnobEffect, Sweep
 from smfeval.evaluation import Evaluation
 from smfeval.explain.updates import Explanation
 from smfeval.summarise.number import Number
-from smfeval_lab.casestudy.plan import OWN_FILTER, CaseStudyPlan
 from smfeval_lab.filters.run import Run
 from smfeval_lab.kept_runs import Job
 

@@ -7,6 +7,10 @@ from io import BytesIO
 
 from matplotlib.figure import Figure
 
+from case_study.conclusions import sentences
+from case_study.plan import OWN_FILTER
+from case_study.report import extent, left_out_lines, sections
+from case_study.result import CaseStudy, Outcome
 from smfeval.errors import SmfevalError
 from smfeval.explain.updates import condition_and_nees
 from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
@@ -15,10 +19,6 @@ from smfeval.show.figures.style import paper_style
 from smfeval.show.figures.table import draw
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.report import ReportSection
-from smfeval_lab.casestudy.conclusions import sentences
-from smfeval_lab.casestudy.plan import OWN_FILTER
-from smfeval_lab.casestudy.report import extent, left_out_lines, sections
-from smfeval_lab.casestudy.result import CaseStudy, Outcome
 
 PICTURE_DPI = 130
 FIGURE_TITLES = {

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
+from case_study.conclusions import sentences
+from case_study.plan import NOISE_KNOB, OWN_FILTER
+from case_study.result import CaseStudy
 from smfeval import __version__, words
 from smfeval.show import explain
 from smfeval.show import sweep as sweeps
 from smfeval.show.render import escape_markdown
 from smfeval.show.report import ReportSection, Table
 from smfeval.summarise.number import Number
-from smfeval_lab.casestudy.conclusions import sentences
-from smfeval_lab.casestudy.plan import NOISE_KNOB, OWN_FILTER
-from smfeval_lab.casestudy.result import CaseStudy
 
 CLOSING = "What the numbers say"
 
