@@ -89,8 +89,14 @@ class Difference:
     def residuals(self, space: PositionSpace, scans: Ints) -> Residuals:
         """Differences of some scans with the covariances that A and B claim, on scored axes."""
         index = space.columns
-        first, second = (part[scans][:, index][:, :, index] for part in self.claimed)
-        return Residuals(self.error[scans][:, index], first, second)
+
+        def chosen(part: Floats) -> Floats:
+            return part if len(scans) == len(part) else part[scans]
+
+        first, second = (chosen(part) for part in self.claimed)
+        if not space.is_whole:
+            first, second = (part[:, index][:, :, index] for part in (first, second))
+        return Residuals(chosen(self.error)[:, index], first, second)
 
 
 def joints_of(

@@ -35,6 +35,9 @@ from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_fit
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.evaluation.result import ScoredScans
 from smfeval.judge.decide import Facts, Verdict, decide
+from smfeval.maths import normal, so3
+from smfeval.maths.arrays import median_of
+from smfeval.maths.symmetric import chunks
 from smfeval.score import scores
 from smfeval.score.pose import check_axes
 from smfeval.score.spaces import PoseSpace, RotationSpace, path_axes
@@ -207,13 +210,17 @@ def paper_inflation(a: GaussianTrack, b: GaussianTrack, options: Options) -> flo
     """
     if len(a) < FEWEST_FITTED:
         return None
-    moved = fit_se3(a.position, b.position)(a)
-    residuals = options.space.residuals(moved, b)
-    regular = ~residuals.likelihood_terms.singular
-    if not regular.any():
-        return None
-    nees = residuals.likelihood_terms.nees[regular]
-    return float(np.median(nees)) / median_chi_squared(residuals.dimension)
+    fit, axes, found = fit_se3(a.position, b.position), options.space.columns, []
+    turn = so3.quaternion(fit.rotation)
+    for part in chunks(len(a)):
+        error = fit.aligned_position(a.position[part]) - b.position[part]
+        seen = (so3.compose(turn, a.rotation[part]), a), (b.rotation[part], b)
+        own, other = (so3.rotate_covariance(q, of.covariance[part, :3, :3]) for q, of in seen)
+        summed = (own + other)[:, axes][:, :, axes]
+        terms = normal.likelihood_terms(error[:, axes], summed)
+        found.append(terms.nees[~terms.singular])
+    nees = np.concatenate(found)
+    return float(median_of(nees)) / median_chi_squared(len(axes)) if len(nees) else None
 
 
 # The verdict

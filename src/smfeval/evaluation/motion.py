@@ -130,7 +130,7 @@ def see_motion(
     if joint.level != 3 and not (claimed.oriented and reference.about.oriented):
         return None
     pose = reference.position, reference.rotation
-    if body is not None and motion is not None:
+    if body is not None and motion is not None and joint.kind != "unknown":  # which has no windows
         pose = se3.compose(pose, se3.inverse((body.lever_m, body.body)))
     noise = None
     if with_noise and isinstance(reference, GaussianTrack):

@@ -25,6 +25,7 @@ from smfeval.errors import PairingError
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, gap_mask, median_of
 from smfeval.maths.se3 import Pose
+from smfeval.maths.symmetric import chunks
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.why.causes import UNREAD, Why
 from smfeval.why.one_track import doubts_about
@@ -183,8 +184,11 @@ class MatchedTracks:
     @cached_property
     def error_m(self) -> Floats:
         """Distance of each position, aligned, from that of the reference. (n,)."""
-        aligned = self.alignment.aligned_position(self.estimate.position)
-        return np.linalg.norm(aligned - self.reference.position, axis=1)
+        error = np.empty(len(self.estimate))
+        for part in chunks(len(error)):
+            aligned = self.alignment.aligned_position(self.estimate.position[part])
+            error[part] = np.linalg.norm(aligned - self.reference.position[part], axis=1)
+        return error
 
     @cached_property
     def rmse_m(self) -> float:
