@@ -12,6 +12,7 @@ and two bytes are enough: `shares` = A^-1/2 A_a A^-1/2 / UNIT, and `gain` = G A^
 import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,6 @@ class LogColumn:
     kind: type
     shape: tuple[int | str, ...] = ()
     symmetric: bool = False
-
-    def sides(self, sizes: dict[str, int]) -> tuple[int, ...]:
-        """The shape of a value."""
-        return tuple(sizes[side] if isinstance(side, str) else side for side in self.shape)
 
 
 COLUMNS = {
@@ -75,7 +72,7 @@ def pack(scan: ScanSums) -> dict[str, Any]:
     row = {}
     for name, column in COLUMNS.items():
         value: Any = np.asarray(values[name]).astype(column.kind)
-        row[name] = value[..., *np.tril_indices(value.shape[-1])] if column.symmetric else value
+        row[name] = value[..., *triangle(value.shape[-1])[:2]] if column.symmetric else value
     return row
 
 
@@ -85,15 +82,25 @@ def unpack(row: dict[str, Any]) -> ScanSums:
     for name, column in COLUMNS.items():
         values[name] = row[name].astype(np.int64 if column.kind is np.int64 else np.float64)
         if column.symmetric:
-            triangle = values[name]
-            size = (int(np.sqrt(8 * triangle.shape[-1] + 1)) - 1) // 2
-            i, j = np.tril_indices(size)
-            values[name] = np.empty((*triangle.shape[:-1], size, size))
-            values[name][..., i, j] = values[name][..., j, i] = triangle
+            values[name] = values[name][..., triangle(side_of(row[name].shape[-1]))[2]]
     root, inverse = square_roots(values["information"])
     values["information"] = UNIT * (root @ values.pop("shares") @ root)
     values["gain"] = values["gain"] @ inverse
     return ScanSums(**values)
+
+
+@cache
+def triangle(size: int) -> tuple[Ints, Ints, Ints]:
+    """Rows and columns of a lower triangle (t,), and which of them each entry is (size, size)."""
+    i, j = np.tril_indices(size)
+    where = np.empty((size, size), dtype=np.int64)
+    where[i, j] = where[j, i] = np.arange(len(i))
+    return i, j, where
+
+
+def side_of(entries: int) -> int:
+    """Rows of a matrix of which the lower triangle has so many entries."""
+    return (int(np.sqrt(8 * entries + 1)) - 1) // 2
 
 
 @dataclass(frozen=True)
@@ -153,9 +160,9 @@ def _columns(
 ) -> Iterator[tuple[str, Any]]:
     """Name and rows of each column, checked. (n, ...)."""
     for name, column in COLUMNS.items():
-        shape = column.sides(sizes)
+        shape = [sizes[side] if isinstance(side, str) else side for side in column.shape]
         if column.symmetric:
-            shape = (*shape[:-2], shape[-1] * (shape[-1] + 1) // 2)
+            shape[-2:] = [len(triangle(shape[-1])[0])]
         values = read_numbers(path, arrays, name, (count, *shape))
         if not np.isfinite(values).all():
             raise FormatError(f"{path}: {name} has numbers that are not finite")

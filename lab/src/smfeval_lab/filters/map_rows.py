@@ -69,26 +69,22 @@ def read_map_rows(path: Path) -> MapLog:
             raise FormatError(f"{path}: no rows of a map: {size} error states, of which {at}")
         recorder, log, seen_from = ScanRecorder(CLASSES), None, list[Floats]()
         for scan, rows in _scans(path, stream, scan_type(size)):
-            if log is None:  # the world begins here
-                log = MapLog(scan["prior"].copy(), Priors(), CLASSES)
-                before, F = log.start, np.eye(size)
-            else:
-                F = scan["transition"]
-            R, velocity = scan["rotation"], scan["velocity"]
-            sweep = sweep_of(R, velocity, float(scan["scan_s"]), size, at)
-            prediction = Prediction(
-                F,
-                added_noise(F, before, scan["prior"]),
-                Motion(scan["position"], velocity, scan["rate"], sweep),
+            F, prior, place, R = (
+                scan[name] for name in ("transition", "prior", "position", "rotation")
             )
+            if log is None:  # the world begins here
+                log, before, F = MapLog(prior.copy(), Priors(), CLASSES), prior, np.eye(size)
+            sweep = sweep_of(R, scan["velocity"], float(scan["scan_s"]), size, at)
+            motion = Motion(place, scan["velocity"], scan["rate"], sweep)
+            prediction = Prediction(F, added_noise(F, before, prior), motion)
             matches = _matches(path, scan, rows, np.array(seen_from))
             kept = None if scan["kept"] < 0 else int(scan["kept"])
-            sums = recorder.record(prediction, matches, scan["position"], R, kept)
+            sums = recorder.record(prediction, matches, place, R, kept)
             log.stamp.append(int(scan["stamp"]))
             log.rows.append(pack(sums))
             before = scan["posterior"]
             if kept is not None:
-                seen_from.append(scan["position"])
+                seen_from.append(place)
     if log is None:
         raise FormatError(f"{path}: there is no whole scan in it")
     return log
