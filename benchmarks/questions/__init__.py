@@ -8,7 +8,6 @@ from questions import (
     bootstrap,
     crps,
     energy,
-    filters,
     fitting,
     interpolation,
     orientation,
@@ -43,5 +42,4 @@ QUESTIONS: tuple[Question, ...] = (
     watching.QUESTION,
     study.QUESTION,
     *page.QUESTIONS,
-    filters.QUESTION,
 )

@@ -8,7 +8,7 @@ from suite.files import Files, script
 from suite.ours import SMFEVAL, work
 from suite.rows import SIZE, WALL, Pairing, Question
 
-PAGE, FLOOR = "smfeval score --html", "the plotting library and one line"
+PAGE, FLOOR = "smfeval score --save page.html", "the plotting library and one line"
 SIZES = (3_000, 100_000)
 PROGRAMS = ("chromium", "chromedriver")
 
@@ -18,7 +18,7 @@ def writers(files: Files) -> dict[str, tuple[str, tuple[str, ...]]]:
     ours, floor = files.path("page.html"), files.path("bare.html")
     scored = ("score", files.path("est.square"), "--ref", files.path("ref.tum"))
     return {
-        PAGE: (ours, (SMFEVAL, *scored, "--html", ours, "--force", "-q")),
+        PAGE: (ours, (SMFEVAL, *scored, "--save", ours, "--force", "-q")),
         FLOOR: (floor, (sys.executable, script("bare_page"), str(files.scans), floor)),
     }
 

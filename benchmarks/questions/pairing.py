@@ -9,21 +9,19 @@ import json
 
 from suite.cost import Command
 from suite.files import Files
-from suite.ours import verb, work
+from suite.ours import verb
 from suite.peers import program
-from suite.rows import Agreement, Goal, Pairing, Question, alike
+from suite.rows import PEAK, Agreement, Goal, Limit, Pairing, Question, alike
 
-OURS, AUTHORS = "smfeval pair", "authors' pair"
-PAIR, SCORE = "compare_pair in memory", "evaluate in memory"
+OURS, SCORE, AUTHORS = "smfeval pair", "smfeval score of one of them", "authors' pair"
 
 
 def commands(files: Files) -> tuple[Command, ...]:
     a, b, ref = (files.path(name) for name in ("est.square", "other.square", "ref.tum"))
     return (
         verb(OURS, "pair", a, b),
+        verb(SCORE, "score", a, "--ref", ref),
         Command(AUTHORS, (program("authors", "smfeval"), "pair", a, b, "--json")),
-        work(PAIR, "our_judging", "pair", a, b),
-        work(SCORE, "our_judging", "score", a, ref),
     )
 
 
@@ -34,7 +32,12 @@ def matched(ours: str, theirs: str) -> tuple[Agreement, ...]:
 
 QUESTION = Question(
     "pairing",
-    "`pair` as whole processes; below, in memory with intervals against scoring one track.",
+    "`pair` as whole processes, against the authors' and against `score`.",
     commands,
-    (Pairing(OURS, AUTHORS, matched), Pairing(PAIR, SCORE, goal=Goal(0.5, 1_000_000))),
+    (
+        Pairing(OURS, AUTHORS, matched),
+        Pairing(OURS, SCORE, goal=Goal(0.5, 100_000)),
+        Pairing(OURS, SCORE, goal=Limit(1_200.0, 1_000_000), measure=PEAK),
+    ),
+    grows=(OURS,),
 )

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-BUDGET_S = 12.0  # a command is run again until its runs have cost this much
-ROUNDS = 6  # at most
+BUDGET_S = 8.0  # a command is run again until its runs have cost this much
+ROUNDS = 5  # at most
 INSIDE_ROUNDS = 2  # at most, of a script that takes the best of several times itself
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 

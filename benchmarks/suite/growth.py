@@ -5,7 +5,7 @@ from math import log
 
 TINY = 100  # scans: the cost at this size is the start-up, which is no part of the growth
 SEEN = 0.2  # costs beyond the start-up by less than this share of it are noise
-LIMIT_S = 100.0  # what would take longer is not run
+LIMIT_S = 25.0  # what would take longer is not run
 LIMIT_MEMORY = 0.5  # of the machine's
 UPPER = 100  # the exponent is that of the largest sizes, within this factor
 

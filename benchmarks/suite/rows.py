@@ -22,6 +22,7 @@ CPU = Measure("CPU", "cpu_s", "cpu_s")
 WALL = Measure("wall", "wall_s", "wall_s")
 CORES = Measure("wall against CPU", "wall_s", "cpu_s")
 SIZE = Measure("size", "written_mb", "written_mb")
+PEAK = Measure("memory", "peak_mb", "peak_mb")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,28 @@ class Goal:
     ratio: float
     scans: int
 
+    def met(self, ours: float, peer: float) -> bool:
+        """Whether two numbers of a row are that far apart."""
+        return peer / ours >= self.ratio
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most so many seconds or MB, of each of so many tasks; or so many more than the peer."""
+
+    most: float
+    scans: int
+    tasks: int = 1
+    beyond_peer: bool = False
+
+    def number(self, ours: float, peer: float) -> float:
+        """What is held against the limit."""
+        return (ours - peer if self.beyond_peer else ours) / self.tasks
+
+    def met(self, ours: float, peer: float) -> bool:
+        """Whether our number is within."""
+        return self.number(ours, peer) <= self.most
+
 
 Check = Callable[[str, str], tuple[Agreement, ...]]  # of what both sides printed
 
@@ -56,7 +79,7 @@ class Pairing:
     ours: str
     peer: str
     check: Check | None = None
-    goal: Goal | None = None
+    goal: Goal | Limit | None = None
     measure: Measure = CPU
 
 
@@ -73,7 +96,8 @@ class Question:
     """Commands on the same files that take turns, and who is set against whom.
 
     `lacks` says what this machine has not, if the question cannot be asked without. Where there is
-    no `start_up`, as in work without one, none is measured.
+    no `start_up`, as in work without one, none is measured. `grows` are commands whose cost should
+    grow as the scans do.
     """
 
     name: str
@@ -83,6 +107,7 @@ class Question:
     sizes: tuple[int, ...] = SIZES
     rate: Rate | None = None
     start_up: bool = True
+    grows: tuple[str, ...] = ()
     lacks: Callable[[], str] = lambda: ""
 
 
@@ -96,7 +121,7 @@ class Row:
     peer: str
     our_cost: Cost
     peer_cost: Cost | None
-    goal: Goal | None = None
+    goal: Goal | Limit | None = None
     agreements: tuple[Agreement, ...] = ()
     note: str = ""
     measure: Measure = CPU
@@ -121,9 +146,9 @@ class Row:
     @property
     def met(self) -> bool | None:
         """Whether the goal is met; None if there is none, or nothing to compare with."""
-        if self.goal is None or self.ratio is None:
+        if self.goal is None or self.our_number is None or self.peer_number is None:
             return None
-        return self.ratio >= self.goal.ratio
+        return self.goal.met(self.our_number, self.peer_number)
 
 
 @dataclass(frozen=True)

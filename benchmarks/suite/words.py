@@ -4,9 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.cost import Cost
 from suite.growth import TINY, exponent
-from suite.rows import CPU, SIZE, WALL, Agreement, Answer, Goal, Measure, Pairing, Rate, Row
+from suite.rows import (
+    CPU,
+    PEAK,
+    SIZE,
+    WALL,
+    Agreement,
+    Answer,
+    Goal,
+    Limit,
+    Measure,
+    Rate,
+    Row,
+)
 
-UNITS = {"cpu_s": "CPU s", "wall_s": "wall s", "written_mb": "MB"}
+UNITS = {"cpu_s": "CPU s", "wall_s": "wall s", "written_mb": "MB", "peak_mb": "MB"}
+STEEPEST = 1.05  # exponent of a cost that grows as the scans do, give or take what noise does to it
 GROWTH_HEAD = ("question", "command", "start-up, CPU s", "CPU beyond it", "memory beyond it")
 GROWTH_HEAD += ("and",)
 
@@ -17,8 +30,16 @@ def ratio_words(ratio: float) -> str:
     return f"{times:,.0f} x {word}" if times >= 100 else f"{times:.3g} x {word}"
 
 
-def goal_words(goal: Goal) -> str:
+def limit_words(limit: Limit, number: float, measure: Measure) -> str:
+    """160 ms, 700 MB, 60 ms a task, 45 ms more."""
+    text = f"{number:,.0f} MB" if measure == PEAK else f"{1e3 * number:.3g} ms"
+    return f"{text}{' a task' * (limit.tasks > 1)}{' more' * limit.beyond_peer}"
+
+
+def goal_words(goal: Goal | Limit, measure: Measure = CPU) -> str:
     """At least 5 x less, or at most 2 x more; a ratio of one is `no more`."""
+    if isinstance(goal, Limit):
+        return f"at most {limit_words(goal, goal.most, measure)}"
     if goal.ratio == 1:
         return "no more"
     return f"at {'least' if goal.ratio > 1 else 'most'} {ratio_words(goal.ratio)}"
@@ -29,7 +50,7 @@ def goal_cell(row: Row) -> str:
     if row.goal is None:
         return ""
     verdict = {True: "met", False: "**missed**", None: "not measured"}[row.met]
-    return f"{goal_words(row.goal)}: {verdict}"
+    return f"{goal_words(row.goal, row.measure)}: {verdict}"
 
 
 def agreement_words(agreement: Agreement) -> str:
@@ -88,25 +109,39 @@ def section(answer: Answer) -> str:
 
 
 def goals(answers: Iterable[Answer]) -> str:
-    """Every goal of the pairings, measured or not."""
+    """Every goal of the pairings, measured or not, and the growth of our commands."""
     lines = []
     for answer in answers:
-        ratios = {(row.ours, row.peer, row.measure): row.ratio for row in answer.rows if row.goal}
+        rows = {(row.ours, row.peer, row.measure): row for row in answer.rows if row.goal}
         for pairing in answer.question.pairings:
             if pairing.goal:
-                ratio = ratios.get((pairing.ours, pairing.peer, pairing.measure))
-                lines.append(_goal_line(pairing, pairing.goal, ratio))
+                row = rows.get((pairing.ours, pairing.peer, pairing.measure))
+                found = ("not measured", "") if row is None else _found(row)
+                both, measure = (f"`{pairing.ours}`", f"`{pairing.peer}`"), pairing.measure
+                said = measure.name, goal_words(pairing.goal, measure)
+                lines.append((*both, f"{pairing.goal.scans:,}", *said, *found))
+        for name in answer.question.grows:
+            numbers = {scans: cost.cpu_s for scans, cost in answer.costs.get(name, {}).items()}
+            if (power := exponent(numbers)) is not None:
+                found = f"n^{power:.2f}", _verdict(power <= STEEPEST)
+                lines.append((f"`{name}`", "", "n", "growth of CPU", "at most n^1", *found))
     return table(("ours", "against", "scans", "of", "goal", "measured", ""), lines)
 
 
-def _goal_line(pairing: Pairing, goal: Goal, ratio: float | None) -> tuple[str, ...]:
-    if ratio is None:
-        found = ("not measured", "")
+def _found(row: Row) -> tuple[str, str]:
+    """What was measured for the goal of a row, and whether that meets it."""
+    ours, peer = row.our_number, row.peer_number
+    if ours is None or peer is None or row.met is None:
+        return "not measured", ""
+    if isinstance(row.goal, Limit):
+        text = limit_words(row.goal, row.goal.number(ours, peer), row.measure)
     else:
-        found = (ratio_words(ratio), "met" if ratio >= goal.ratio else "**missed**")
-    scans = f"{goal.scans:,}" if goal.scans else "none"
-    both = f"`{pairing.ours}`", f"`{pairing.peer}`"
-    return (*both, scans, pairing.measure.name, goal_words(goal), *found)
+        text = ratio_words(peer / ours)
+    return text, _verdict(row.met)
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "**missed**"
 
 
 def growth(answers: Iterable[Answer]) -> str:

@@ -14,18 +14,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from scipy.signal import lfilter
 from scipy.spatial.transform import Rotation
 
-from smfeval import Innovations, SensorInnovations, write_innovations
 from smfeval.io import write
 from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import adjoint
 from smfeval.track import About, GaussianTrack, Track
 
 LEVEL_SIZE = 1_000  # scans up to which a level track is made
-SCALED_SIZE = 100_000  # and tracks that claim too little and too much, for other verbs than score
+DRIVEN_SIZE = 100_000  # and drives, blanks, logs, and tracks that claim too little and too much
 MEMORY = 0.99  # correlation of the errors of neighbouring scans
 ERROR_M, TURN_ERROR_RAD = 0.03, 1e-3
 STEP_SIGMA = np.array([2e-3, 2e-3, 2e-3, 1e-4, 1e-4, 1e-4])  # of dead reckoning, m and rad a scan
@@ -88,11 +86,10 @@ def remembering(shock: Floats) -> Floats:
 
 
 def write_all(scans: int, folder: Path) -> None:
-    """Tracks as SQUARE, TUM and Parquet; errors, covariances and a series of scores as arrays."""
+    """Tracks as SQUARE and TUM; errors, covariances and a series of scores as arrays."""
     rng = np.random.default_rng(0)
     estimate, other, reference = beliefs(scans, rng)
     write_track(folder, "est", estimate)
-    write(estimate, folder / "est.parquet")
     write_track(folder, "other", other)
     write_track(folder, "ref", reference)
     if scans <= LEVEL_SIZE:
@@ -102,40 +99,16 @@ def write_all(scans: int, folder: Path) -> None:
     np.save(folder / "error.npy", estimate.position - reference.position)
     np.save(folder / "covariance.npy", estimate.covariance[:, :3, :3])
     np.save(folder / "series.npy", remembering(rng.normal(size=scans)))
-    if scans <= SCALED_SIZE:
-        for name, factor in (("tight", 0.01), ("wide", 100.0)):
-            scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
-            write(scaled, folder / f"{name}.square")
-    write_logs(folder, estimate, rng)
+    if scans > DRIVEN_SIZE:
+        return
+    for name, factor in (("tight", 0.01), ("wide", 100.0)):
+        scaled = estimate.with_arrays({"covariance": factor * estimate.covariance})
+        write(scaled, folder / f"{name}.square")
     for name, track in drives(scans, rng).items():
         write_track(folder, name, track)
     lines = (folder / "est.square").read_text().splitlines()
     with (folder / "blanks.square").open("w") as blanks:
         blanks.writelines(line + ("\n" if line.startswith("#") else " \n") for line in lines)
-
-
-def write_logs(folder: Path, track: GaussianTrack, rng: np.random.Generator) -> None:
-    """What a filter would log: innovations of one sensor, and telemetry of its updates."""
-    scans = len(track)
-    root = rng.normal(size=(scans, 3, 4))
-    covariance = root @ root.swapaxes(1, 2)
-    innovation = np.einsum("nij,nj->ni", root, rng.normal(size=(scans, 4)))
-    sensor = SensorInnovations(
-        "lidar", track.stamp, innovation, covariance, np.ones(scans, dtype=bool)
-    )
-    write_innovations(Innovations((sensor,)), folder / "innovations.parquet")
-    information = np.einsum("nij,nkj->nik", root, root) / 0.03**2
-    entries = {
-        f"information_{'xyz'[i]}{'xyz'[j]}": information[:, i, j]
-        for i in range(3)
-        for j in range(i + 1)
-    }
-    columns = {
-        "stamp": track.stamp,
-        "matched": np.full(scans, 1000),
-        "sigma_m": np.full(scans, 0.03),
-    }
-    pl.DataFrame(columns | entries).write_parquet(folder / "telemetry.parquet")
 
 
 def write_track(folder: Path, name: str, track: Track) -> None:

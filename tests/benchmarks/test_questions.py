@@ -2,12 +2,9 @@ from pathlib import Path
 
 import pytest
 from questions import QUESTIONS
-from questions.filters import FAMILIES
 from suite.files import WORK, Files
 from suite.growth import TINY
 from suite.peers import needed
-
-from smfeval_lab.filters import FILTERS
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -17,6 +14,7 @@ def test_every_pairing_names_commands_of_its_question_and_goals_are_at_its_sizes
     for pairing in question.pairings:
         assert {pairing.ours, pairing.peer} <= set(names)
         assert pairing.goal is None or pairing.goal.scans in question.sizes
+    assert set(question.grows) <= set(names)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
@@ -43,11 +41,6 @@ def test_a_question_needs_the_peers_whose_programs_it_runs():
 
     assert peers("scoring") == ["evo", "trajectopy", "authors"]
     assert peers("watch") == []
-
-
-def test_the_families_are_those_of_the_lab_that_run_here():
-    here = {name for name, each in FILTERS.items() if ".foreign" not in each.implementation}
-    assert set(FAMILIES) == here
 
 
 def test_questions_have_names_of_their_own():

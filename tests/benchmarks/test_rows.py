@@ -10,11 +10,13 @@ from suite.report import BEGIN, END, between_marks
 from suite.rows import (
     CORES,
     CPU,
+    PEAK,
     SIZE,
     WALL,
     Agreement,
     Answer,
     Goal,
+    Limit,
     Pairing,
     Question,
     Rate,
@@ -22,7 +24,7 @@ from suite.rows import (
     alike,
     disagreements,
 )
-from suite.words import cells, goals, growth, head, ratio_words, section
+from suite.words import cells, goal_words, goals, growth, head, ratio_words, section
 
 EVO_TEXT = "APE w.r.t. translation part (m)\n\n       max\t0.124469\n      rmse\t0.051064\n"
 QUESTION = Question("made", "", lambda _: (), (Pairing("a", "b", goal=Goal(5.0, 1_000)),))
@@ -49,6 +51,25 @@ def test_a_goal_is_met_or_missed_or_not_measured():
     assert row(1.0, 4.9, goal=5.0).met is False
     assert row(1.0, None, goal=5.0).met is None
     assert row(1.0, 5.0).met is None
+
+
+def test_a_limit_is_of_our_number_alone_of_each_task_or_beyond_the_peers():
+    plain, each, more = Limit(0.16, 1_000), Limit(0.06, 1_000, 30), Limit(0.045, 1_000, 1, True)
+    assert replace(row(0.16, 1.0), goal=plain).met is True
+    assert replace(row(0.17, 1.0), goal=plain).met is False
+    assert replace(row(1.7, 1.0), goal=each).met is True
+    assert replace(row(0.105, 0.065), goal=more).met is True
+    assert replace(row(0.115, 0.065), goal=more).met is False
+    assert [goal_words(one) for one in (plain, each, more)] == [
+        "at most 160 ms", "at most 60 ms a task", "at most 45 ms more"
+    ]  # fmt: skip
+    assert goal_words(Limit(700.0, 1_000), PEAK) == "at most 700 MB"
+
+
+def test_the_growth_of_our_commands_is_a_goal():
+    costs = {"a": {n: Cost(0.1 + 1e-6 * n**1.2, 50.0) for n in (100, 10_000, 1_000_000)}}
+    asked = replace(QUESTION, pairings=(), grows=("a",))
+    assert "| n^1.20 | **missed** |" in goals([Answer(asked, (), costs)])
 
 
 def test_a_ratio_below_one_is_said_as_more():
@@ -99,8 +120,8 @@ def test_a_command_runs_again_until_its_budget_or_its_rounds_are_used():
     assert again(plain, [])
     assert again(plain, [run(4.0)])
     assert not again(plain, [run(30.0)])
-    assert again(plain, [run(0.1)] * 5)
-    assert not again(plain, [run(0.1)] * 6)
+    assert again(plain, [run(0.1)] * 4)
+    assert not again(plain, [run(0.1)] * 5)
     assert not again(inside, [run(0.1)] * 2)
 
 

@@ -330,7 +330,7 @@ def judge_under_noise(
 ) -> Verdict:
     """The verdict of the facts against a reference that is uncertain by so much more.
 
-    Relative motion is asked where the first evidence, which comes before it, does not convict.
+    The rest is asked where the first evidence, which comes before it, does not convict.
     """
     wider = poses.with_noise(noise(poses.motion))
     singular = int(normal.is_singular(wider.select_blocks(wider.covariance)).sum())
@@ -342,8 +342,11 @@ def judge_under_noise(
 
     fit = fit_best_case(wider, facts.freedoms, facts.values)
     tails, seen = tracks.claim.tails, tracks.seen_in(facts.space)
+    first = any_correlation(fit, tails)
+    if first.at_least > 1:
+        return decide(replace(facts, first=first, second=None, acquitting=None, rows=()))
     rows: tuple[WindowRow, ...] = ()
-    if seen is not None and any_correlation(fit, tails).at_least <= 1:
+    if seen is not None:
         windows: Space = "rotation" if facts.space == "rotation" else "position"
         rows = seen.with_noise(noise(tracks.motion)).rows(windows)
     return decide(add_evidence(facts, fit, rows, tails))
