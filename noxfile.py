@@ -81,7 +81,7 @@ def schemas(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Against peers, in about 40 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
+    """Against peers, in about 20 minutes; renews BENCHMARK.md. `-- --quick` or `-- study`."""
     session.install(".", "./lab")
     session.run("python", "benchmarks/run.py", *session.posargs)
 

@@ -1,6 +1,6 @@
 """The benchmark against peers: one command, ratios of CPU time measured in one run.
 
-    python benchmarks/run.py            # all, about 40 minutes on 2 cores; renews BENCHMARK.md
+    python benchmarks/run.py            # all, about 20 minutes on 2 cores; renews BENCHMARK.md
     python benchmarks/run.py --quick    # up to 10,000 scans, some minutes; only prints
     python benchmarks/run.py study      # a study of 2,000 tasks (see study.py)
 

@@ -31,6 +31,7 @@ HEAVY = (
     "jinja2",
     "argparse",
 )
+MODULES_OF_SCORE = 110
 
 
 def test_public_names_are_pinned():
@@ -116,6 +117,20 @@ def test_importing_smfeval_pulls_in_nothing_heavy():
 def test_help_starts_in_a_blink():
     loaded = modules_after("from smfeval.cli.main import main\nmain(['--help'])")
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_score_imports_few_modules_and_none_that_is_slow(tmp_path, rng):
+    """Each of ours takes half a millisecond of every start."""
+    track = gaussian(30, rng)
+    write(track, tmp_path / "a.square")
+    words = ["score", str(tmp_path / "a.square"), "--ref", str(tmp_path / "a.square")]
+    code = f"from smfeval.cli.main import main\nmain({words!r})\nimport sys\n"
+    code += "print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = done.stderr.split()
+    slow = {"scipy", "polars", "rich", "numpy.ma", "numpy.random", "importlib.metadata"}
+    assert slow.isdisjoint(loaded)
+    assert sum(name.startswith("smfeval") for name in loaded) <= MODULES_OF_SCORE
 
 
 def test_reading_text_and_the_page_of_score_pull_in_no_figures_and_no_bags(tmp_path, rng):
