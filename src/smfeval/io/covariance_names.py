@@ -14,16 +14,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.source import spell_source
-from smfeval.maths.arrays import Floats
-from smfeval.track import UnreadColumns
-from smfeval.track.row_checks import valid_share
+
+if TYPE_CHECKING:
+    from smfeval.maths.arrays import Floats
+    from smfeval.track import UnreadColumns
 
 POSITION_AXES = ("{}", "p{}", "p_{}", "t{}", "t_{}", "pos{}", "pos_{}", "position_{}")
 ROTATION_AXES = ("r{}", "r_{}", "rot{}", "rot_{}", "theta{}", "theta_{}", "rotvec_{}")
@@ -260,8 +260,10 @@ PLAIN = re.compile(  # numbers that are no uncertainty unless a word for it stan
 FEWEST = 3  # columns of numbers that may hold an uncertainty
 
 
-def unread_columns(names: list[str], numbers: Mapping[int, Floats]) -> UnreadColumns | None:
+def unread_columns(names: list[str], numbers: Mapping[int, "Floats"]) -> "UnreadColumns | None":
     """Columns of `numbers`, which were not read, that may be a covariance; None: there are none."""
+    from smfeval.track import UnreadColumns  # noqa: PLC0415  not for --help
+
     unknown = [
         column
         for column, values in numbers.items()
@@ -298,8 +300,12 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", apart.lower()) if word and not word.isdigit()]
 
 
-def _fitting(columns: list[int], numbers: Mapping[int, Floats]) -> Iterator[Reading]:
+def _fitting(columns: list[int], numbers: Mapping[int, "Floats"]) -> Iterator[Reading]:
     """Runs of columns side by side that are positive semi-definite matrices throughout."""
+    import numpy as np  # noqa: PLC0415  not for --help
+
+    from smfeval.track.row_checks import valid_share  # noqa: PLC0415
+
     breaks = [at for at, (a, b) in enumerate(pairwise(columns), start=1) if b > a + 1]
     for start, end in zip([0, *breaks], [*breaks, len(columns)], strict=True):
         for reading in layout_readings(columns[start:end], ("covariance", "lower", "upper")):
