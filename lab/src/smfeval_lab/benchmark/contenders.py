@@ -56,7 +56,7 @@ def filter_code() -> str:
 
 LAB_CONTENDERS = {
     **{name: Contender(name, name) for name in FILTERS},
-    CARRIED: Contender(CARRIED, "ieskf", ("map_error=carried",)),
+    CARRIED: Contender(CARRIED, "ieskf", ("map_error=carried", "cross_lags=10")),
 }
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from smfeval.align.quantities import Extent
 from smfeval.compare.across import Entrants, metric_column
 from smfeval.compare.duels import StudySection
 from smfeval.errors import OptionError, SmfevalError
+from smfeval.evaluation import Options
 from smfeval.show.study.remarks import format_tracks, whole_section
 from smfeval.studies.find import find_tasks
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
@@ -25,6 +27,7 @@ from smfeval_lab.kept_runs import REFERENCE, RUNS, Job, RunCache
 
 LEADERBOARD = "leaderboard"  # folder of the study
 COST, RELATIVE_K = "CPU per scan", "relative k"
+HORIZON = Extent(1.0, "s")  # of relative motion: cross-covariances reach ten scans back
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 
 
@@ -112,6 +115,7 @@ def score_benchmark(
             PlannedEstimator(each, f"{RUNS}/{{track}}/{each}.square") for each in names
         ),
         output=runs.folder / LEADERBOARD,
+        options=Options(horizons=(HORIZON,)),
         headlines=(RELATIVE_K, COST),
     )
     study = run_study(plan, find_tasks(plan), workers=workers, progress=progress).study
