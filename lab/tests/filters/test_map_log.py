@@ -1,6 +1,6 @@
 """The map's error from a log: what a log keeps, and `lab remap`."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,7 +8,10 @@ import pytest
 from lab_support import room
 from lab_support.documents import checked
 from smfeval import read
+from smfeval.errors import SeriesError
 from smfeval.io import write
+from smfeval.maths import so3
+from smfeval.track import GaussianTrack
 from smfeval_lab.filters import run_filter
 from smfeval_lab.filters.map_log import COLUMNS, pack, read_map_log, unpack, write_map_log
 from smfeval_lab.filters.remap import remap
@@ -86,6 +89,29 @@ def test_information_keeps_its_weakest_direction(live, rng):
     found = unpack(pack(tunnel)).information
     weak = turn[:, 5]
     np.testing.assert_allclose(weak @ found @ weak, share, atol=1e-4)
+
+
+def test_the_world_of_the_belief_may_be_another_one(live, rng):
+    """Covariances are in body axes; beliefs without a scan are left out."""
+    turn, shift = so3.exp(rng.normal(size=3)), rng.normal(size=3)
+    stamp = live.belief.stamp + 500  # of a file in seconds, rounded
+    stamp[2] += 2_000_000
+    moved = GaussianTrack(
+        stamp,
+        live.belief.position @ so3.matrix(turn).T + shift,
+        so3.compose(turn, live.belief.rotation),
+        live.belief.covariance,
+    )
+    found = remap(live.map_log, moved)
+    expected = np.delete(live.belief.covariance, 2, axis=0)
+    assert found.left_out == 1
+    assert relative_difference(found.belief.covariance, expected) < 1e-9
+
+
+def test_the_belief_of_another_run_is_refused(live):
+    other = replace(live.belief, position=1.5 * live.belief.position)
+    with pytest.raises(SeriesError, match="they must be of one run and one body"):
+        remap(live.map_log, other)
 
 
 def test_lab_run_writes_the_log_that_lab_remap_reads(recording, tmp_path, capsys):

@@ -48,7 +48,7 @@ COLUMNS = {
     "rate": LogColumn(np.float32, (3,)),
     "sweep": LogColumn(np.float32, (6, "d")),
     "position": LogColumn(np.float64, (3,)),
-    "rotation": LogColumn(np.float32, (3, 3)),
+    "rotation": LogColumn(np.float64, (3, 3)),
     "matched": LogColumn(np.int64),
     "precision": LogColumn(np.float64),
     "gain": LogColumn(np.float32, ("d", 6)),

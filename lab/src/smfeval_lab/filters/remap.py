@@ -4,12 +4,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from smfeval import words
 from smfeval.errors import SeriesError
-from smfeval.maths import se3, so3
+from smfeval.maths import se3
+from smfeval.maths.arrays import Floats
 from smfeval.track import GaussianTrack, Track
 from smfeval_lab.filters.ieskf.odometry import right_perturbations, turn_cross
 from smfeval_lab.filters.map_log import MapLog, unpack
 
+SAME_SHARE, SAME_M = 0.01, 1e-3  # of the way, and of each step: what rounding may change
 NEAR_NS = 1_000_000  # a belief is of the scan whose stamp is as near as this
 
 
@@ -34,14 +37,18 @@ def remap(log: MapLog, belief: Track, *, lags: int = 0) -> Remapped:
     near = np.flatnonzero(np.abs(stamp[scan] - belief.stamp) <= NEAR_NS)
     if len(near) == 0:
         raise SeriesError("no stamp of the belief is within 1 ms of a scan of the log")
-    left_out, belief, reported = len(belief) - len(near), belief[near], set(scan[near].tolist())
+    reported, first = np.unique(scan[near], return_index=True)
+    left_out, belief = len(belief) - len(reported), belief[near[first]]
+    _refuse_other_run(belief.position, np.array([log.rows[i]["position"] for i in reported]))
 
-    poses, covariance = log.poses(lags), []
+    poses, covariance, wanted = log.poses(lags), [], set(reported.tolist())
     for number, row in enumerate(log.rows):
-        whole = poses.follow(unpack(row), reported=number in reported)
-        if number in reported:
+        whole = poses.follow(unpack(row), reported=number in wanted)
+        if number in wanted:
             covariance.append(whole[:6, :6])
-    turn, cross = right_perturbations(so3.matrix(belief.rotation)), poses.cross()
+    # the rotation of the log: the world of the belief may be another one
+    turn = right_perturbations(np.stack([log.rows[i]["rotation"] for i in reported]))
+    cross = poses.cross()
     made = GaussianTrack(
         belief.stamp,
         belief.position,
@@ -53,3 +60,13 @@ def remap(log: MapLog, belief: Track, *, lags: int = 0) -> Remapped:
     if cross is not None:
         made = made.with_cross(turn_cross(cross, turn))
     return Remapped(made, len(stamp), left_out)
+
+
+def _refuse_other_run(belief: Floats, log: Floats) -> None:
+    """Raise where the steps between poses differ: another run, or another body. (n, 3) each."""
+    steps, own = (np.linalg.norm(np.diff(each, axis=0), axis=1) for each in (belief, log))
+    if np.abs(steps - own).sum() > SAME_SHARE * own.sum() + SAME_M * len(own):
+        raise SeriesError(
+            f"the belief moves {words.length(steps.sum())} where the log moves "
+            f"{words.length(own.sum())}, or by other steps: they must be of one run and one body"
+        )
