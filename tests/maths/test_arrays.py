@@ -1,9 +1,9 @@
-"""Medians and quantiles are numpy's to the last bit."""
+"""Medians, quantiles and inverses are those of numpy."""
 
 import numpy as np
 import pytest
 
-from smfeval.maths.arrays import median_of, quantile_of
+from smfeval.maths.arrays import inverse, median_of, quantile_of
 
 PROBABILITIES = (0.5, 0.0, 1.0, 0.95, (0.1, 0.5, 0.9), np.linspace(0, 1, 7))
 
@@ -24,3 +24,9 @@ def test_medians_and_quantiles_are_those_of_numpy(rows):
             for probability in PROBABILITIES:
                 found = quantile_of(array, probability, axis=axis)
                 np.testing.assert_array_equal(found, np.quantile(array, probability, axis=axis))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_inverses_are_those_of_numpy(size, rng):
+    matrix = rng.normal(size=(50, 2, size, size)) + 4 * np.eye(size)
+    np.testing.assert_allclose(inverse(matrix), np.linalg.inv(matrix), rtol=1e-11, atol=1e-13)

@@ -24,7 +24,7 @@ from typing import TypeVar
 import numpy as np
 
 from smfeval.dataclass import dataclass
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, inverse
 from smfeval.maths.special import golden_section
 
 Element = TypeVar("Element", bound=tuple[Floats, ...])
@@ -138,12 +138,12 @@ def _filter_elements(chain: Chain) -> FilterElement:
     phi, process, seen = chain.transition, chain.process, chain.observed.shape[-2]
     observed, size = chain.observed[1:], phi.shape[-1]
     noise = chain.noise[1:]
-    inverse = np.linalg.inv(process[..., :seen, :seen] + noise)
-    gain = process[..., :, :seen] @ inverse
+    back = inverse(process[..., :seen, :seen] + noise)
+    gain = process[..., :, :seen] @ back
     kept = np.zeros((*gain.shape[:-1], size)) + np.eye(size)
     kept[..., :seen] -= gain
-    kept[..., :seen, :seen] = noise @ inverse  # I - Q S^-1 = R S^-1, without cancellation
-    information = _transpose(phi[..., :seen, :]) @ inverse
+    kept[..., :seen, :seen] = noise @ back  # I - Q S^-1 = R S^-1, without cancellation
+    information = _transpose(phi[..., :seen, :]) @ back
     later = (
         kept @ phi,
         gain @ observed,
@@ -159,10 +159,10 @@ def _filter_elements(chain: Chain) -> FilterElement:
 def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
     """First i, then j (lemma 8 of the source, with one inverse: M = I + C_i J_j)."""
     (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
-    inverse = np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
-    transition = inverse @ a_i
-    mean = inverse @ (b_i + c_i @ eta_j)
-    spread = a_j @ (inverse @ c_i) @ _transpose(a_j) + c_j
+    between = inverse(np.eye(c_i.shape[-1]) + c_i @ j_j)
+    transition = between @ a_i
+    mean = between @ (b_i + c_i @ eta_j)
+    spread = a_j @ (between @ c_i) @ _transpose(a_j) + c_j
     back = _transpose(a_i)
     information = back @ j_j @ transition + j_i
     return (
@@ -177,7 +177,7 @@ def _filter_product(i: FilterElement, j: FilterElement) -> FilterElement:
 def _filter_update(i: FilterElement, j: FilterElement) -> FilterElement:
     """As the product, for an i that starts at the first instant: only mean and covariance count."""
     (a_i, b_i, c_i, eta_i, j_i), (a_j, b_j, c_j, eta_j, j_j) = i, j
-    forward = a_j @ np.linalg.inv(np.eye(c_i.shape[-1]) + c_i @ j_j)
+    forward = a_j @ inverse(np.eye(c_i.shape[-1]) + c_i @ j_j)
     spread = forward @ c_i @ _transpose(a_j) + c_j
     mean = forward @ (b_i + c_i @ eta_j) + b_j
     return a_i, mean, 0.5 * (spread + _transpose(spread)), eta_i, j_i

@@ -29,7 +29,7 @@ from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, c
 from smfeval.evaluation.motion import RelativeMotion
 from smfeval.judge.levels import STEADY
 from smfeval.maths import se3, so3
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, inverse
 from smfeval.maths.symmetric import chunks
 from smfeval.options import Options
 from smfeval.schema import AlignmentKind
@@ -170,8 +170,7 @@ def information(covariance: Floats) -> Floats:
     variance = np.einsum("nii->n", covariance) / 3
     some = variance[variance > 0]
     tight = float(np.quantile(some, TIGHT)) if len(some) else 1.0
-    weight: Floats = np.linalg.inv(covariance / tight + FLOOR * np.eye(3)).astype(np.float64)
-    return weight
+    return inverse(covariance / tight + FLOOR * np.eye(3))
 
 
 def fitted_freedoms(fit: FitWeights, position: Floats, error: Floats) -> Floats:

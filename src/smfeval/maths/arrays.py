@@ -57,6 +57,31 @@ def spaced_indices(count: int, most: int) -> Ints:
     return np.linspace(0, count - 1, most).astype(np.int64)
 
 
+def inverse(matrix: Floats) -> Floats:
+    """By cofactors up to 3 x 3, several times as fast as LAPACK one by one. (..., d, d)."""
+    size, out = matrix.shape[-1], np.empty_like(matrix)
+    if size > 3:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    entry = [[np.ascontiguousarray(matrix[..., i, j]) for j in range(size)] for i in range(size)]
+    if size == 1:
+        out[...] = 1 / matrix
+    elif size == 2:
+        (a, b), (c, d) = entry
+        over = 1 / (a * d - b * c)
+        out[..., 0, 0], out[..., 0, 1] = d * over, -b * over
+        out[..., 1, 0], out[..., 1, 1] = -c * over, a * over
+    else:
+        for i in range(3):
+            (a, b, c), (d, e, f) = entry[(i + 1) % 3], entry[(i + 2) % 3]
+            out[..., 0, i], out[..., 1, i], out[..., 2, i] = (
+                b * f - c * e,
+                c * d - a * f,
+                a * e - b * d,
+            )
+        out /= np.einsum("j...,...j->...", np.array(entry[0]), out[..., 0])[..., None, None]
+    return out
+
+
 def gap_mask(stamp: Ints, steps: float = GAP_STEPS) -> Bools:
     """Whether the next scan is further away than so many median steps. (n,) -> (n - 1,)."""
     step = np.diff(stamp)
