@@ -18,47 +18,67 @@ from smfeval_lab.filters.map_rows import read_map_rows
 from support.commands import refused, run
 
 PAGE = Path(__file__).parents[3] / "docs" / "research" / "map-log.md"
-# What Fast-LIO2 has where the lines are put: matrices, points of PCL, and the order of its steps.
+# What Fast-LIO2 has where the lines are put: its names, types that differ, the order of its steps.
 FILTER = """\
 #include <cmath>
 #include <cstdlib>
 #include <map_rows.hpp>
 
-struct Matrix { std::vector<double> v; int c;
-  double operator()(int i, int j) const { return v[i * c + j]; } };
-struct PointType { float x, y, z, normal_x; };
 std::FILE* given;
 double number() { double x = 0; if (std::fread(&x, 8, 1, given) != 1) std::exit(1); return x; }
-Matrix matrix(int r, int c) { Matrix m{{}, c};
-  for (int i = 0; i < r * c; ++i) m.v.push_back(number());
-  return m; }
+template <int R, int C, int Kind = 0> struct Matrix { double v[R * C];
+  static Matrix read() { Matrix m; for (double& each : m.v) each = number(); return m; }
+  const Matrix& toRotationMatrix() const { return *this; }
+  double operator()(int i, int j) const { return v[i * C + j]; } };
+struct PointType { float x, y, z, intensity, normal_x; };
+struct { Matrix<17, 17> P; const Matrix<17, 17>& get_P() const { return P; } } kf;
+struct { Matrix<3, 1, 1> pos; Matrix<3, 3> rot; Matrix<3, 1, 2> vel; } state_point;
+struct { double lidar_beg_time, lidar_end_time; } Measures;
+struct { Matrix<1, 6> h_x; } ekfom_data;
+double LASER_POINT_COV, range_m2;
 
 int main(int, char** names) {
   given = std::fopen(names[1], "rb");
-  MapRows map_rows("map.rows", 17, 6, 9);
+  @begin
   for (int scans = number(); scans > 0; --scans) {
     const double lidar_end_time = number(), add_point_size = number();
-    const double scan_s = number(), r = number(), range_m2 = number();
-    for (int steps = number(); steps > 0; --steps) map_rows.predict(matrix(17, 17));
-    const Matrix prior = matrix(17, 17), posterior = matrix(17, 17);
-    const Matrix pos = matrix(3, 1), rot = matrix(3, 3), vel = matrix(3, 1), rate = matrix(3, 1);
-    map_rows.rows.clear();
-    for (int rows = number(); rows > 0; --rows) {
-      const Matrix h_x = matrix(1, 6);
-      const double residual = number();
-      const Matrix p = matrix(3, 1), near = matrix(5, 4);
-      const PointType at{float(p(0, 0)), float(p(1, 0)), float(p(2, 0)), 0};
-      PointType points[5];
-      for (int k = 0; k < 5; ++k)
-        points[k] = {float(near(k, 0)), float(near(k, 1)), float(near(k, 2)), float(near(k, 3))};
-      map_rows.row(h_x, 0, residual, at, points);
+    Measures = {0, number()}; LASER_POINT_COV = number(); range_m2 = number();
+    for (int steps = number(); steps > 0; --steps) {
+      const auto F_x1 = Matrix<17, 17>::read();
+      @predict
     }
-    map_rows.scan(std::llround(lidar_end_time * 1e9), add_point_size, scan_s, r, range_m2, prior,
-                  posterior, pos, rot, vel, rate);
+    kf.P = Matrix<17, 17>::read();
+    @prior
+    kf.P = Matrix<17, 17>::read();
+    state_point.pos = Matrix<3, 1, 1>::read(); state_point.rot = Matrix<3, 3>::read();
+    state_point.vel = Matrix<3, 1, 2>::read();
+    const auto rate = Matrix<3, 1>::read();
+    @clear
+    for (int rows = number(); rows > 0; --rows) {
+      const int i = 0;
+      ekfom_data.h_x = Matrix<1, 6>::read();
+      PointType norm_p{}, at{}, near[5] = {};
+      norm_p.intensity = number();
+      for (float* each : {&at.x, &at.y, &at.z}) *each = number();
+      for (PointType& each : near)
+        for (float* part : {&each.x, &each.y, &each.z, &each.normal_x}) *part = number();
+      @row
+    }
+    @scan
   }
   std::fclose(map_rows.file);
 }
 """
+
+
+def filter_with(lines):
+    """The filter with the lines of the page in their places; its own error state has 17 states."""
+    lines = lines.replace("23, 12, 15", "17, 6, 9").replace("0.02 * 0.02", "range_m2")
+    statements = re.sub(r"//.*", "", lines).split(";")[:-1]
+    code, places = FILTER, ("begin", "predict", "prior", "clear", "row", "scan")
+    for place, statement in zip(places, statements, strict=True):
+        code = code.replace(f"@{place}\n", f"{statement};\n")
+    return code
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +126,9 @@ def rows(followed, tmp_path_factory):
     if shutil.which("g++") is None:
         pytest.skip("there is no C++ compiler")
     folder = tmp_path_factory.mktemp("cpp")
-    header = re.search(r'```cpp title="map_rows.hpp"\n(.*?)```', PAGE.read_text(), re.S)[1]
+    header, lines = re.findall(r"```cpp.*?\n(.*?)```", PAGE.read_text(), re.S)
     (folder / "map_rows.hpp").write_text(header)
-    (folder / "filter.cpp").write_text(FILTER)
+    (folder / "filter.cpp").write_text(filter_with(lines))
     strict = ["-std=c++11", "-Wall", "-Wextra", "-Werror", "-I."]
     subprocess.run(["g++", *strict, "filter.cpp", "-o", "filter"], check=True, cwd=folder)
     arrays = [np.ravel(each) for group in numbers_of(followed[0]) for each in group]
