@@ -384,6 +384,17 @@ def _heading(carry: Floats, up: Floats) -> Floats:
     return rows
 
 
+def position_part(level: int, arm: Floats, up: Floats) -> Floats:
+    """H with the rows of the position; at level 6, which integrates rotations, with all rows."""
+    if level == 6:
+        return lever(arm)
+    H = np.zeros((len(arm), 6, level))
+    H[:, range(3), range(3)] = 1.0
+    if level == 4:
+        H[:, :3, 3] = np.cross(up, arm)
+    return H
+
+
 @dataclass(frozen=True)
 class Parts:
     """(e, theta) = H x + w: H (n, 6, d), X = Cov(x) (n, d, d), W = Cov(w) (n, 6, 6) or None."""
@@ -411,13 +422,8 @@ def parts(
     sigma = sigma if white is None else sigma - white
     own = None if white is None else np.broadcast_to(white, sigma.shape)
     X = integrated_covariance(level, arm, sigma, up)
-    if level == 6:
-        return Parts(lever(arm), X, own)
-    H = np.zeros((len(arm), 6, level))
-    H[:, range(3), range(3)] = 1.0
-    if level == 4:
-        H[:, :3, 3] = np.cross(up, arm)
-    if not oriented:
+    H = position_part(level, arm, up)
+    if level == 6 or not oriented:
         return Parts(H, X, own)
     carry = np.broadcast_to(np.eye(3, 6), (len(arm), 3, 6))
     carry = _heading(lever(-arm), up) if level == 4 else carry

@@ -167,6 +167,12 @@ class MatchedPoses:
         """Whether rotations are compared."""
         return self.rows[-1] >= 3
 
+    @property
+    def _picked(self) -> slice | tuple[int, ...]:
+        """The rows; as a slice, which copies nothing, where they are neighbours."""
+        first, last = self.rows[0], self.rows[-1] + 1
+        return slice(first, last) if last - first == len(self.rows) else self.rows
+
     def thin(self, most: int = MOST_SCANS) -> "MatchedPoses":
         """At most so many scans, evenly spaced, of those with a regular covariance."""
         regular = np.flatnonzero(~normal.is_singular(self.select_blocks(self.covariance)))
@@ -177,14 +183,15 @@ class MatchedPoses:
         """The covariance of the compared components. (n, 6, 6) -> (n, d, d)."""
         if self.frame == "world":
             covariance = rotate_blocks(so3.matrix(self.rotation), covariance)
-        return covariance[:, self.rows][:, :, self.rows]
+        picked = self._picked
+        return covariance[:, picked][:, :, picked]
 
     def select(self, parts: Floats) -> Floats:
         """The compared components of vectors. (n, 6, p) -> (n, d, p)."""
         if self.frame == "world":
             R = so3.matrix(self.rotation)
             parts = np.concatenate([R @ parts[:, :3], R @ parts[:, 3:]], axis=1)
-        return parts[:, self.rows]
+        return parts[:, self._picked]
 
     def with_noise(self, covariance: Floats) -> "MatchedPoses":
         """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from smfeval.align.joint import Claim, Joint, lever, parts, rotate_blocks
+from smfeval.align.joint import Claim, Joint, lever, parts, position_part, rotate_blocks
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
@@ -255,10 +255,10 @@ def _sum_of_weights(fit: FitWeights, level: int, claim: Claim, up: Floats) -> Fl
     total, sees = np.zeros((level, fit.jacobian(claim.position[:1]).shape[2])), fit.sees
     for part in _chunks(fit.fitted):
         arm = claim.position[part] - fit.origin
-        sigma = np.zeros((len(arm), 6, 6))  # a fit that sees positions needs their rows of H
         if sees == 6:
-            sigma = claim[part].in_world()
-        H = parts(level, arm, sigma, up, oriented=sees == 6).H[:, :sees]
+            H = parts(level, arm, claim[part].in_world(), up).H
+        else:
+            H = position_part(level, arm, up)[:, :3]
         A = fit.weights(fit.jacobian(claim.position[part]), part)[:, :, :sees]
         total += _sum_of_products(H, np.swapaxes(A, 1, 2))
     return total
