@@ -68,8 +68,6 @@ class Rule:
         For which beliefs it is defined.
     proper
         Whether the honest belief has the best expected score.
-    label
-        The line of the text that shows the mean; None is not shown there.
     metric
         Whether studies compare estimators by it.
     short
@@ -90,7 +88,6 @@ class Rule:
     title: str | None = None
     exists: Callable[[Residuals, RuleSettings], bool] = lambda residuals, settings: True
     proper: bool = True
-    label: str | None = None
     metric: bool = False
     short: str = ""
     overview: bool = False
@@ -182,7 +179,6 @@ RULES: dict[str, Rule] = {
             POWER,
             lambda r, s: energy(r, beta=s.beta, unbiased=s.unbiased),
             title="energy score",
-            label="energy",
             metric=True,
             short="energy",
             overview=True,
@@ -194,7 +190,6 @@ RULES: dict[str, Rule] = {
             lambda r, s: log_score_of(r),
             title="log score",
             exists=_has_density,
-            label="log score",
             metric=True,
             short="log",
             overview=True,
@@ -225,7 +220,6 @@ RULES: dict[str, Rule] = {
             "m",
             lambda r, s: crps_of_axes(r).mean(axis=1),
             title="CRPS",
-            label="CRPS",
             metric=True,
         ),
         Rule(
@@ -234,7 +228,6 @@ RULES: dict[str, Rule] = {
             lambda r, s: interval_score_of_axes(r, level=s.interval_level).mean(axis=1),
             title="interval score",
             exists=_has_uncertainty,
-            label="interval",
         ),
         Rule(
             "nees",

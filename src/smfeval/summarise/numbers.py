@@ -60,12 +60,8 @@ class NumberRow:
         Whether it scores the belief, tells how errors and covariances match, or of alert limits.
     compute
         Value and interval from a sample; None where it does not exist.
-    label
-        The line of the text that shows it; rows of one label share a line, None is not shown.
     honest
         The value of an honest belief, by the number of dimensions; None where there is none.
-    compare
-        What to compare the value with, in words; `{honest}` and `{if_consistent}` are filled in.
     better
         "lower", or "honest": the nearer to that value the better; None: nobody wins by it.
     metric
@@ -82,8 +78,6 @@ class NumberRow:
         Of a coverage, its nominal level.
     space
         Position, rotation, pose, or relative motion over windows.
-    on_page
-        Whether the page's table has it.
     quantity
         What is computed, whatever the space: `k` of `k_rotation`; "": as the name.
     plain
@@ -95,9 +89,7 @@ class NumberRow:
     unit: str
     group: Literal["scores", "calibration", "integrity"]
     compute: Compute
-    label: str | None = None
     honest: Callable[[int], float] | None = None
-    compare: str = ""
     better: Literal["lower", "honest"] | None = None
     metric: bool = False
     short: str = ""
@@ -106,15 +98,8 @@ class NumberRow:
     aliases: tuple[str, ...] = ()
     level: float | None = None
     space: SpaceName | Literal["relative"] = "position"
-    on_page: bool = True
     quantity: str = ""
     plain: str = ""
-
-    def comparison(self, dimension: int, *, gaussian: bool = True) -> str:
-        """What to compare the value with, for a belief in so many dimensions."""
-        if_consistent = "if consistent" if gaussian else "if Gaussian and consistent"
-        honest = "" if self.honest is None else f"{self.honest(dimension):.3g}"
-        return self.compare.format(value=honest, if_consistent=if_consistent)
 
     @property
     def heading(self) -> str:
@@ -164,11 +149,8 @@ def rule_row(rule: Rule) -> NumberRow:
         rule.unit,
         "scores",
         compute_log_score if rule.name == "log" else lambda sample: sample.means.get(rule.name),
-        label=rule.label,
-        compare="lower is better",
         better="lower" if rule.proper else None,
         metric=rule.metric,
-        on_page=rule.label is not None,
         short=rule.short,
         overview=rule.overview,
         space=rule.space or "position",
@@ -230,9 +212,7 @@ def _coverage_row(level: float) -> NumberRow:
         "1",
         "calibration",
         lambda sample: None if sample.residuals.covariance is None else sample.coverage(level),
-        label="coverage",
         honest=lambda dimension: level,
-        compare=f"{percent} % if consistent",
         better="honest",
         metric=level == NOMINAL,
         short=f"{percent} %",
@@ -249,8 +229,6 @@ def _error_row(name: str, title: str, unit: str, compute: Compute, *, metric: bo
         unit,
         "scores",
         compute,
-        label=title,
-        compare="lower is better",
         better="lower",
         metric=metric,
         overview=metric,
@@ -263,7 +241,7 @@ def _ape_row(name: str, title: str, unit: str, statistic: Callable[[Floats], flo
     def compute(sample: Sample) -> Number:
         return Number(float(statistic(sample.series["ape"])), unit)
 
-    return replace(_error_row(name, title, unit, compute, metric=False), on_page=False)
+    return _error_row(name, title, unit, compute, metric=False)
 
 
 _ERRORS = (
@@ -278,7 +256,6 @@ _ERRORS = (
 _DERIVED = (
     replace(
         _error_row("rotation", "rotation", "deg", compute_rotation, metric=False),
-        label=None,  # it stands beside the scores of the rotation
         aliases=("rotation_error",),
     ),
 )
@@ -286,25 +263,19 @@ _CALIBRATION = (
     NumberRow(
         *("nees_median", "median NEES", "1", "calibration"),
         lambda sample: None if sample.residuals.covariance is None else sample.medians["nees"],
-        "NEES",
         honest=median_chi_squared,
-        compare="{value} {if_consistent}",
         metric=True,
         decades=True,
     ),
     NumberRow(
         *("nees_mean", "mean NEES", "1", "calibration"),
         compute_nees_mean,
-        "NEES",
         honest=float,
-        compare="{value} {if_consistent}; a few scans can dominate it",
     ),
     NumberRow(
         *("k", "k", "1", "calibration"),
         lambda sample: sample.k,
-        "k",
         honest=lambda dimension: 1.0,
-        compare="1 if consistent, above 1 overconfident",
         better="honest",
         metric=True,
         overview=True,
@@ -314,13 +285,11 @@ _CALIBRATION = (
         *("factor_per_axis", "factor per axis", "1", "calibration"),
         compute_factor_per_axis,
         honest=lambda dimension: 1.0,
-        compare="1 if consistent",
     ),
     NumberRow(
         *("nats_above_consistency", "nats above consistency", "nat", "calibration"),
         compute_nats,
         honest=lambda dimension: 0.0,
-        compare="0 if consistent, above 0 overconfident",
         metric=True,
         short="nats",
         aliases=("nats",),
@@ -328,32 +297,24 @@ _CALIBRATION = (
     NumberRow(
         *("moment_k", "k by second moments", "1", "calibration"),
         compute_moment_k,
-        "k",
         honest=lambda dimension: 1.0,
-        compare="1 if consistent and the cloud is Gaussian",
         decades=True,
     ),
     *(_coverage_row(level) for level in LEVELS),
     NumberRow(
         *("psi", "psi", "1", "calibration"),
         compute_psi,
-        "shape",
         honest=lambda dimension: 1.0,
-        compare="1 if errors have the covariance's shape",
     ),
     NumberRow(
         *("precision", "precision", "nat", "calibration"),
         compute_precision,
-        "precision",
-        compare="higher is more confident",
         metric=True,
     ),
     NumberRow(
         *("best_scale", "best scale", "1", "calibration"),
         compute_best_scale,
         honest=lambda dimension: 1.0,
-        compare="1 if consistent; the factor on the covariance with the least log score",
-        on_page=False,
     ),
 )
 
@@ -371,8 +332,6 @@ def _relative_scores(mean: Callable[..., Number | None]) -> tuple[NumberRow, Num
         "m",
         "scores",
         partial(mean, score="energy", unit="m"),
-        "relative scores",
-        compare="lower is better",
         better="lower",
         metric=True,
         short="rel. energy",
@@ -399,7 +358,6 @@ def _relative_calibration(
             *("relative_k", "relative k", "1", "calibration"),
             partial(compute_relative_k, overlapping=overlapping),
             honest=lambda dimension: 1.0,
-            compare="1 if consistent, above 1 overconfident",
             better="honest",
             metric=True,
             short="rel. k",
@@ -410,9 +368,7 @@ def _relative_calibration(
         NumberRow(
             *("relative_coverage_90", "relative 90 % coverage", "1", "calibration"),
             partial(compute_relative_coverage, overlapping=overlapping),
-            "relative scores",
             honest=lambda dimension: NOMINAL,
-            compare="90 % if consistent",
             better="honest",
             level=NOMINAL,
             space="relative",
@@ -421,9 +377,7 @@ def _relative_calibration(
         NumberRow(
             *("relative_nees", "relative mean NEES", "1", "calibration"),
             partial(mean, score="nees", unit="1"),
-            "relative scores",
             honest=lambda dimension: 3.0,
-            compare="3 if consistent",
             space="relative",
             plain="mean NEES",
         ),
@@ -436,10 +390,8 @@ def _over_all_windows(row: NumberRow) -> NumberRow:
         row,
         name=f"{row.name}_all",
         title=f"{row.title}, all windows",
-        label="all windows",
         metric=False,
         short="",
-        on_page=False,
     )
 
 
@@ -454,7 +406,6 @@ def space_row(row: NumberRow, space: SpaceName) -> NumberRow:
         row,
         name=space_name(row.name, space),
         title=f"{space} {row.title}",
-        label=None,
         metric=row.name in SPACE_METRICS,
         short="",
         overview=False,
@@ -471,20 +422,18 @@ _CORRELATION = (
     NumberRow(
         *("correlation_reported", "reported correlation", "1", "calibration"),
         compute_reported_correlation,
-        compare="0: position and rotation are reported as independent",
         space="pose",
     ),
     NumberRow(
         *("correlation", "correlation", "1", "calibration"),
         compute_correlation,
         honest=lambda dimension: 1.0,
-        compare="1 if position and rotation err together as reported, 0 if not at all",
         space="pose",
     ),
 )
 
 
-def _integrity_row(name: str, title: str, compare: str) -> NumberRow:
+def _integrity_row(name: str, title: str) -> NumberRow:
     """A share of scans under the alert limits; there is none where no limit is given.
 
     Nobody wins by it: who is never available is never wrong.
@@ -495,15 +444,14 @@ def _integrity_row(name: str, title: str, compare: str) -> NumberRow:
         "1",
         "integrity",
         lambda sample: None if sample.integrity is None else sample.integrity.shares[name],
-        compare=compare,
         metric=True,
     )
 
 
 _INTEGRITY = (
-    _integrity_row("availability", "available", "of scans: protection levels within limits"),
-    _integrity_row("mi", "MI", "of scans: error beyond its protection level"),
-    _integrity_row("hmi", "HMI", "of scans: error beyond its alert limit, unnoticed"),
+    _integrity_row("availability", "available"),  # protection levels within limits
+    _integrity_row("mi", "MI"),  # error beyond its protection level
+    _integrity_row("hmi", "HMI"),  # error beyond its alert limit, unnoticed
 )
 
 NUMBERS: dict[str, NumberRow] = {
