@@ -158,27 +158,29 @@ def scores(evaluation) -> dict:
 
 
 def report(folder: Path) -> None:
-    """Print Markdown tables of the results that are there."""
+    """Print a Markdown row for each result that is there."""
     for case in _cases():
         path = folder / f"{case.name}.json"
         if not path.exists():
             continue
         found = json.loads(path.read_text())
-        own = found["filter"]
-        cells = [case.name, f"{found['path_m']:.0f}", f"{own['k']:.1f}", f"{own['log']:.1f}"]
-        for gauge in OPTIONS:
-            ours = found[gauge]
-            low, high = (f"{end:.2f}" if end is not None else "?" for end in ours["k_interval"])
-            cells += [
-                f"{1e3 * ours['mae']:.1f}",
-                f"{ours['k']:.2f} [{low}, {high}]",
-                f"{ours['anees']:.2f}",
-                f"{ours['covered_90']:.2f}",
-                f"{ours['log']:.1f}",
-                f"{ours['precision']:.1f}",
-            ]
-        cells.append(" ".join(f"{m:.0f} m {k:.2f}" for m, k, _ in found["se3"]["relative"]))
-        cells.append(found["se3"]["verdict"])
+        own, ours, start = (found[each] for each in ("filter", "se3", "start"))
+        relative = ours["relative"] or [(0, float("nan"), 0)]
+        near, far = relative[0], relative[-1]
+        cells = [
+            f"{case.world} {case.seed}",
+            f"{found['path_m']:.0f}",
+            f"{1e3 * ours['mae']:.1f}",
+            f"{own['k']:,.1f}",
+            f"{ours['k']:.2f} / {start['k']:.2f}",
+            f"{100 * ours['covered_90']:.0f} / {100 * start['covered_90']:.0f}",
+            f"{own['log']:,.1f}",
+            f"{ours['log']:.1f}",
+            f"{near[1]:.2f} ({near[0]:.0f} m), {far[1]:.2f} ({far[0]:.0f} m)",
+        ]
+        settings = "".join(f" `{name}={value}`" for name, value in case.settings)
+        faults = "" if case.faults == "none" else f" {case.faults} faults"
+        cells[0] += settings + faults
         print("| " + " | ".join(cells) + " |")
 
 
