@@ -172,7 +172,10 @@ def test_an_interval_as_wide_as_the_prediction_is_not_counted_as_holding_it(rng,
     slope = Number(sum(ends) / 2, "1", *ends)
     wide = replace(effect, tracks=(replace(effect.tracks[0], nees_slope=slope),))
     assert wide.counts("nees_slope", UNEARNED) == counts
-    shown = "1 more wider than 0.145, which shows nothing" in held_intervals(wide, UNEARNED)
+    shown = (
+        "no intervals of a track hold +0.145 (1 wider than 0.145, which shows nothing)"
+        in held_intervals(wide, UNEARNED)
+    )
     assert shown == bool(counts[2])
 
 

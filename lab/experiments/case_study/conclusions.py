@@ -10,7 +10,7 @@ from case_study.plan import NOISE_KNOB, OWN_FILTER, SMOOTHER
 from case_study.result import CaseStudy
 from smfeval import words
 from smfeval.compare.sweep import MOVES_NATS, KnobEffect, unearned_slope
-from smfeval.show.sweep import format_slope, held_intervals
+from smfeval.show.sweep import held_intervals
 
 SIMILAR_FACTOR = 1.5  # errors within this factor of each other are called alike
 SIGN_TEST_LEVEL = 0.05  # a sign test with a larger p decides nothing
@@ -58,13 +58,9 @@ def _knobs(study: CaseStudy) -> Iterator[str]:
 
 
 def _slopes(effect: KnobEffect) -> str:
-    """On the tracks on which a knob moves the precision."""
-    shown = [
-        f"{format_slope(each.nees_slope)} on {each.track}"
-        for each in effect.tracks
-        if each.nees_slope is not None
-    ]
-    return words.join(shown)
+    """'0.116 to 0.154 (6 tracks)': where the knob moves the precision."""
+    found = [each.nees_slope.value for each in effect.tracks if each.nees_slope is not None]
+    return f"{words.number_range(found, places=3)} ({words.count(len(found), 'track')})"
 
 
 def _credit(study: CaseStudy) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _draw_degeneracy(outcome: Outcome) -> Figure:
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:
     """Conclusions first, then every table of the report, then every figure."""
     pictures = tuple((_title(name), _png(figure)) for name, figure in gallery.figures.items())
-    conclusions = tuple(f"{each}." for each in sentences(study))
+    conclusions = tuple(f"{each}." for each in sentences(study))  # most begin with a name
     left_out = tuple(sentence(line) for line in left_out_lines(study))
     return document(
         "report.html",

@@ -5,10 +5,11 @@ import numpy as np
 from smfeval import words
 from smfeval.errors import OptionError
 from smfeval.maths import se3, so3
+from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, Provenance, Track
-from smfeval_lab.motion import simulate_walk
-from smfeval_lab.recording import Recording
+from smfeval_lab.motion import SimulatedMotion, simulate_walk
+from smfeval_lab.recording import Recording, Scans
 from smfeval_lab.sensors.faults import Faults, draw_truth, format_faults
 from smfeval_lab.sensors.imu import ImuModel, simulate_imu
 from smfeval_lab.sensors.lidar import LidarModel, Rig, simulate_scans
@@ -68,18 +69,6 @@ def simulate(
     measured, survey_notes = None, tuple[str, ...]()
     if survey is not None:
         measured, survey_notes = measure_reference(motion, survey, start=START, rng=survey_chance)
-    notes = [
-        f"simulated: world {world.name}, seed {seed}",
-        f"faults that filters do not know: {format_faults(faults)}",
-        *survey_notes,
-    ]
-    empty = int(np.sum(np.diff(scans.offset) == 0))
-    if empty:
-        notes.append(f"{words.count(empty)} of {words.count(len(scans))} scans have no points")
-
-    position, rotation = motion.pose(since / NANOSECONDS)  # the ends of the scans are among them
-    about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")
-    provenance = Provenance(f"{world.name} reference", "simulation")
     return Recording(
         f"{world.name}_{seed}",
         samples,
@@ -87,8 +76,27 @@ def simulate(
         imu_T_lidar,
         imu.noise,
         lidar.range_sigma_m,
-        Track(START + since, position, rotation, about=about, provenance=provenance),
-        tuple(notes),
+        exact_reference(motion, since, world.name),
+        (*_notes(world.name, seed, faults, scans), *survey_notes),
         measured,
         None if survey is None else body_pose(survey),
     )
+
+
+def exact_reference(motion: SimulatedMotion, since: Ints, world: str) -> Track:
+    """The poses of the IMU, ns after the start; the ends of the scans are among them."""
+    position, rotation = motion.pose(since / NANOSECONDS)
+    about = About(body="imu", world="world", gauge="fixed", algorithm="simulation")
+    provenance = Provenance(f"{world} reference", "simulation")
+    return Track(START + since, position, rotation, about=about, provenance=provenance)
+
+
+def _notes(world: str, seed: int, faults: Faults, scans: Scans) -> list[str]:
+    notes = [
+        f"simulated: world {world}, seed {seed}",
+        f"faults that filters do not know: {format_faults(faults)}",
+    ]
+    empty = int(np.sum(np.diff(scans.offset) == 0))
+    if empty:
+        notes.append(f"{words.count(empty)} of {words.count(len(scans))} scans have no points")
+    return notes

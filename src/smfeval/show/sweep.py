@@ -121,16 +121,16 @@ def interval_counts(sweep: Sweep) -> list[str]:
 
 def held_intervals(effect: KnobEffect, unearned: float) -> str:
     """'22 of 23 intervals of a track hold +0.145; with the error divided out 23 of 23'."""
-    plain, divided = (effect.counts(slope, unearned) for slope in ("nees_slope", "divided_slope"))
-    wide, wide_divided = (
-        f" ({each.too_wide} more wider than {words.fixed(unearned, 3)}, which shows nothing)"
-        if each.too_wide
-        else ""
-        for each in (plain, divided)
-    )
+    shown = []
+    for slope in ("nees_slope", "divided_slope"):
+        held, of, too_wide = effect.counts(slope, unearned)
+        text = f"{held} of {of}" if of else "no"
+        wide = f"{too_wide} wider than {words.fixed(unearned, 3)}, which shows nothing"
+        shown.append((text, f" ({wide})" if too_wide else ""))
+    (plain, wide), (divided, wide_divided) = shown
     return (
-        f"{plain.tracks} of {plain.of} intervals of a track hold {words.slope(unearned)}{wide}; "
-        f"with the error divided out {divided.tracks} of {divided.of}{wide_divided}"
+        f"{plain} intervals of a track hold {words.slope(unearned)}{wide}; "
+        f"with the error divided out {divided}{wide_divided}"
     )
 
 

@@ -56,10 +56,7 @@ def run(
     state, stand = _initial_state(recording, settings, start)
     undistort = settings.undistort
     scans, left_out = usable_scans(recording, state.stamp, undistort=undistort, imu=by_imu)
-    predictor: ByImu | WithoutImu = WithoutImu(recording, settings, field)
-    if by_imu:
-        density = inertial.chosen_densities(recording.imu, recording.imu_noise, settings)
-        predictor = ByImu(recording, settings, field, density)
+    predictor = _predictor(recording, settings, field)
     learned = NOISE_ESTIMATORS[settings.noise]
     followed = settings.map_error == "carried" or settings.map_log
     map_error = MapError(state, settings) if followed else None
@@ -81,23 +78,35 @@ def run(
             records[-1] = replace(records[-1], belief=replace(state, covariance=covariance))
         report(done + 1, len(scans))
 
-    # The world is where the body starts, level but for the accelerometer's bias. The covariance
-    # does not hold that rest of tilt, since it is of the pose in the map's own world: so the gauge
-    # is se3, not gravity_yaw. A known map has its own world.
-    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
-    body = recording.body
-    about = About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
-    belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
-    poses = None if map_error is None else map_error.poses
-    cross = _cross_covariance(records, settings) if poses is None else poses.cross()
     return Run(
-        belief=belief if cross is None else belief.with_cross(turn_cross(cross, turn)),
+        belief=_belief(records, recording, settings, map_error),
         telemetry=Telemetry.of_rows([record.telemetry for record in records]),
         cpu_s=process_time() - clock,
         notes=(*waited, *stand, *left_out, *unmatched_notes(records)),
         innovations=innovations_of(records, recording.name),
         map_log=None if map_error is None else map_error.log,
     )
+
+
+def _belief(
+    records: Sequence["ScanRecord"],
+    recording: Recording,
+    settings: Settings,
+    map_error: MapError | None,
+) -> GaussianTrack:
+    """The reported scans, with those cross-covariances that were asked for.
+
+    The world is where the body starts, level but for the accelerometer's bias. The covariance does
+    not hold that rest of tilt, since it is of the pose in the map's own world: so the gauge is se3,
+    not gravity_yaw. A known map has its own world.
+    """
+    gauge: Gauge = "fixed" if settings.map == "known" else "se3"
+    body = recording.body
+    about = About(body=body, world="map", gauge=gauge, algorithm="ieskf", version=__version__)
+    belief, turn = belief_of(records[:: settings.report_every], about, recording.name)
+    poses = None if map_error is None else map_error.poses
+    cross = _cross_covariance(records, settings) if poses is None else poses.cross()
+    return belief if cross is None else belief.with_cross(turn_cross(cross, turn))
 
 
 class ScanUpdate(NamedTuple):
@@ -155,6 +164,13 @@ class WithoutImu:
 
     def _undistort(self, scan: Scan, way: ImuTrajectory, begin: int) -> Floats:
         return preprocess_scan(scan, way, begin, self.recording.imu_T_lidar, self.settings)
+
+
+def _predictor(recording: Recording, settings: Settings, field: Map) -> ByImu | WithoutImu:
+    if settings.motion != "imu":
+        return WithoutImu(recording, settings, field)
+    density = inertial.chosen_densities(recording.imu, recording.imu_noise, settings)
+    return ByImu(recording, settings, field, density)
 
 
 def _map(settings: Settings, known: Map | None) -> Map:
