@@ -2,6 +2,7 @@
 
 import argparse
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from smfeval import read
@@ -38,7 +39,7 @@ def run(chosen: argparse.Namespace) -> int:
         raise OptionError(f"{chosen.belief}: there are no poses with one mean for each stamp")
     log = read_map_rows(chosen.log) if is_map_rows(chosen.log) else read_map_log(chosen.log)
     try:
-        with progress("following"):
+        with progress("following"), np.errstate(over="raise", invalid="raise", divide="raise"):
             found = remap(log, belief, lags=chosen.cross_lags)
     except (LinAlgError, FloatingPointError) as error:
         raise FormatError(f"{chosen.log}: its numbers lead to no covariance ({error})") from error

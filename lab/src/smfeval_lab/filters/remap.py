@@ -3,11 +3,13 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.maths import se3
 from smfeval.maths.arrays import Floats
+from smfeval.maths.symmetric import is_semidefinite
 from smfeval.track import GaussianTrack, Track
 from smfeval_lab.filters.ieskf.odometry import right_perturbations, turn_cross
 from smfeval_lab.filters.map_log import MapLog, unpack
@@ -46,6 +48,8 @@ def remap(log: MapLog, belief: Track, *, lags: int = 0) -> Remapped:
         whole = poses.follow(unpack(row), reported=number in wanted)
         if number in wanted:
             covariance.append(whole[:6, :6])
+    if not is_semidefinite(np.stack(covariance)).all():
+        raise LinAlgError("a variance is negative")
     # the rotation of the log: the world of the belief may be another one
     turn = right_perturbations(np.stack([log.rows[i]["rotation"] for i in reported]))
     cross = poses.cross()
