@@ -127,6 +127,22 @@ def fit_weights(
     return FitWeights(gauge, origin, axis, m, _inverse(normal), weight)
 
 
+def fitted_freedoms(fit: FitWeights, position: Floats, error: Floats) -> Floats:
+    """theta = sum_s A_s e_s of position errors. (n, 3), (n, 3) -> (q,)."""
+    if fit.inverse is None:  # the first pose
+        return fit.weights(fit.jacobian(position[:1]), slice(0, 1))[0, :, :3] @ error[0]
+    total = np.zeros(len(fit.inverse))
+    for part in chunks(fit.fitted):
+        e = np.ascontiguousarray(error[part].T)
+        if fit.weight is not None:
+            V = fit.weight[part]
+            e = V * e if V.ndim == 1 else np.einsum("ijn,jn->in", np.ascontiguousarray(V.T), e)
+        total += np.einsum(
+            "iqn,in->q", _position_rows(fit.gauge, position[part] - fit.origin, fit.axis), e
+        )
+    return fit.inverse @ total
+
+
 def _position_rows(gauge: Gauge, arm: Floats, axis: Floats) -> Floats:
     """The position rows of the Jacobian, the scans of an entry side by side. -> (3, q, n)."""
     x, y, z = np.ascontiguousarray(arm.T)

@@ -26,14 +26,13 @@ from typing import Literal
 import numpy as np
 
 from smfeval.align.fit import Alignment, fit_alignment
-from smfeval.align.projection import fit_weights
+from smfeval.align.projection import fit_weights, fitted_freedoms
 from smfeval.associate import nearest_pairs
 from smfeval.associate.moved import move
 from smfeval.associate.origin import share_origin
 from smfeval.compare.difference import (
     aligned_claim,
     at_body,
-    fitted_freedoms,
     information,
     joints_of,
     moved_alignment,

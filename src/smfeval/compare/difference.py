@@ -23,7 +23,7 @@ from smfeval.align.body import move_to_body
 from smfeval.align.fit import Alignment, fit_alignment
 from smfeval.align.joint import Claim, Joint, given_joint
 from smfeval.align.nuisance import BodyMotion, Nuisance
-from smfeval.align.projection import FitWeights, fit_weights
+from smfeval.align.projection import FitWeights, fit_weights, fitted_freedoms
 from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import UNFITTED, AlignedClaim, How, align_claim, claimed_joint
 from smfeval.evaluation.motion import RelativeMotion
@@ -146,8 +146,8 @@ def fit_weighted(start: Alignment, ours: GaussianTrack, theirs: GaussianTrack) -
     own, other = ours.position_covariance[:count], theirs.position_covariance[:count]
     for _ in range(STEPS):
         position = found.aligned_position(source)
-        turned = found.scale**2 * found.rotation @ own @ found.rotation.T
-        weight = information(turned + other)
+        turn = np.broadcast_to(so3.quaternion(found.rotation), (count, 4))
+        weight = information(found.scale**2 * so3.rotate_covariance(turn, own) + other)
         amid = 0.5 * (position + target)  # lever arms of neither, so that B to A is the inverse
         fit = fit_weights(found.kind, amid, weight=weight)  # type: ignore[arg-type]
         step = fitted_freedoms(fit, amid, target - position)
@@ -170,16 +170,10 @@ def information(covariance: Floats) -> Floats:
     variance = np.einsum("nii->n", covariance) / 3
     some = variance[variance > 0]
     tight = float(np.quantile(some, TIGHT)) if len(some) else 1.0
-    return inverse(covariance / tight + FLOOR * np.eye(3))
-
-
-def fitted_freedoms(fit: FitWeights, position: Floats, error: Floats) -> Floats:
-    """theta = sum_s A_s e_s of position errors. (n, 3), (n, 3) -> (q,)."""
-    total = np.zeros(())
-    for part in chunks(fit.fitted):
-        A = fit.weights(fit.jacobian(position[part]), part)[:, :, :3]
-        total = total + np.einsum("nij,nj->i", A, error[part])
-    return total
+    weight = np.empty_like(covariance)
+    for part in chunks(len(weight)):
+        weight[part] = inverse(covariance[part] / tight + FLOOR * np.eye(3))
+    return weight
 
 
 def moved_alignment(start: Alignment | None, fit: FitWeights, step: Floats) -> Alignment:

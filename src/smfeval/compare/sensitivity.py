@@ -11,7 +11,8 @@ import numpy as np
 from smfeval import words
 from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN
-from smfeval.compare.difference import Difference, Joints, align_pair, fitted_freedoms
+from smfeval.align.projection import fitted_freedoms
+from smfeval.compare.difference import Difference, Joints, align_pair
 from smfeval.compare.frames import GAUGES_BY_FREEDOM, MatchedBeliefs, effective_particles
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError, SmfevalError
