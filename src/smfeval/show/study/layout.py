@@ -118,7 +118,6 @@ class TableCell:
     bold: bool
     marks: tuple[str, ...]  # letters of footnotes
     number: Number | None  # what the digits are of, in its own unit
-    tracks: int  # that the number is the median of
 
     @classmethod
     def of(
@@ -128,16 +127,15 @@ class TableCell:
         *,
         bold: bool = False,
         marks: tuple[str, ...] = (),
-        tracks: int = 0,
     ) -> "TableCell":
         """The number, if it is one, over the shown unit."""
         if number is None or np.isnan(number.value):
-            return cls(None, None, None, bold=False, marks=marks, number=None, tracks=0)
+            return cls(None, None, None, bold=False, marks=marks, number=None)
         value, low, high = (
             None if each is None else round_value(each / unit)
             for each in (number.value, number.low, number.high)
         )
-        return cls(value, low, high, bold, marks, number, tracks)
+        return cls(value, low, high, bold, marks, number)
 
     def value_in(self, style: NumberStyle) -> str:
         """The value, or a dash."""
@@ -346,10 +344,10 @@ def _table_cells(
         own = replace(own, marks=marks)
         return (own,) if column.shared_tracks is None else (own, other)
     best = cell.best and contender
-    own = TableCell.of(cell.median, unit, bold=best, marks=marks, tracks=len(cell.values))
+    own = TableCell.of(cell.median, unit, bold=best, marks=marks)
     if column.shared_tracks is None:
         return (own,)
-    other = TableCell.of(cell.shared, unit, bold=own.bold, tracks=column.shared_tracks)
+    other = TableCell.of(cell.shared, unit, bold=own.bold)
     return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 

@@ -161,7 +161,7 @@ def _rows(
 def _cell(cell: MetricCell | None, scale: Scale) -> TableCell:
     if cell is None:
         return TableCell.of(None, scale[0])
-    return TableCell.of(cell.median, scale[0], bold=cell.best, tracks=len(cell.values))
+    return TableCell.of(cell.median, scale[0], bold=cell.best)
 
 
 def _sensitivity(plan: Plan, section: StudySection) -> dict[str, Any]:
