@@ -326,11 +326,12 @@ def white_noise(position_m: float, rotation_rad: float = 0.0) -> Noise:
 
 
 def judge_under_noise(
-    tracks: JudgedTracks, facts: Facts, poses: MatchedPoses, noise: Noise
+    tracks: JudgedTracks, facts: Facts, poses: MatchedPoses, noise: Noise, *, windows: bool = True
 ) -> Verdict:
     """The verdict of the facts against a reference that is uncertain by so much more.
 
-    The rest is asked where the first evidence, which comes before it, does not convict.
+    The rest is asked where the first evidence, which comes before it, does not convict; relative
+    motion over `windows` may be left out.
     """
     wider = poses.with_noise(noise(poses.motion))
     singular = int(normal.is_singular(wider.select_blocks(wider.covariance)).sum())
@@ -346,9 +347,9 @@ def judge_under_noise(
     if first.at_least > 1:
         return decide(replace(facts, first=first, second=None, acquitting=None, rows=()))
     rows: tuple[WindowRow, ...] = ()
-    if seen is not None:
-        windows: Space = "rotation" if facts.space == "rotation" else "position"
-        rows = seen.with_noise(noise(tracks.motion)).rows(windows)
+    if windows and seen is not None:
+        space: Space = "rotation" if facts.space == "rotation" else "position"
+        rows = seen.with_noise(noise(tracks.motion)).rows(space)
     return decide(add_evidence(facts, fit, rows, tails))
 
 
@@ -361,13 +362,17 @@ def _ending_noise(verdict: Verdict, fit: BestCaseFit, tracks: JudgedTracks) -> f
     if facts.space == "pose":
         return None
 
-    def convicts(sigma: float) -> bool:
+    def convicts(sigma: float, *, windows: bool) -> bool:
         noise = white_noise(0.0, sigma) if facts.space == "rotation" else white_noise(sigma)
-        found = judge_under_noise(tracks, facts, poses, noise)
+        found = judge_under_noise(tracks, facts, poses, noise, windows=windows)
         return found.label == "overconfident"
 
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
-    return least_size(convicts, float(np.sqrt(np.mean(fit.nees * variance))) or 1.0)
+    most = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
+    least = least_size(partial(convicts, windows=False), most)
+    if least is None or not convicts(least, windows=True):  # the dearest evidence, asked once
+        return least
+    return least_size(partial(convicts, windows=True), most)
 
 
 def least_size(convicts: Callable[[float], bool], most: float) -> float | None:
