@@ -78,7 +78,7 @@ def test_helpers_are_in_support():
 def test_tests_follow_the_rooms():
     assert rooms_of_tests(TESTS) - ROOMS == BESIDE_THE_ROOMS
     lab = {path.stem for path in (LAB_TESTS.parent / "src" / "smfeval_lab").iterdir()}
-    assert rooms_of_tests(LAB_TESTS) - lab == {"house", "loop"}
+    assert rooms_of_tests(LAB_TESTS) - lab == {"house", "loop", "experiments"}
 
 
 def test_no_test_reads_a_clock():
