@@ -58,7 +58,7 @@ def environment(home: Path) -> dict[str, str]:
 
     Modules may be compiled once and kept, as an installation has them.
     """
-    left_out = ("XDG_", "PYTHONDONTWRITEBYTECODE")
+    left_out = ("XDG_", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")  # peers have names like ours
     kept = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
     return kept | dict.fromkeys(ONE_THREAD, "1") | {"HOME": str(home), "MPLBACKEND": "Agg"}
 
