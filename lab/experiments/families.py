@@ -213,11 +213,8 @@ def row_beside(place: str, who: str, ours: dict, real: dict) -> str:
     shown = [
         f"{1e3 * ours['mae']:.1f} ({1e3 * real['mae']:.1f})",
         f"{ours['k']:.3g} ({real['k']:.3g})",
-        f"{100 * ours['covered_90']:.0f} ({100 * real['covered_90']:.0f})",
         f"{1e3 * ours['sigma_m']:.2f} ({1e3 * real['sigma_m']:.2f})",
-        f"{ours['matched']:.0f} ({real['matched']:.0f})",
         f"{ours['above_credit']:+.2f} ({real['above_credit']:+.2f})",
-        f"{ours['cpu_ms']:.0f}",
     ]
     return "| " + " | ".join([place, who, *shown]) + " |"
 
