@@ -51,6 +51,14 @@ def test_a_bound_above_k_says_why():
     assert "mean-square k at least 9.63 whatever" in decide(tails).sentence
 
 
+def test_relative_motion_that_is_too_tight_beside_a_small_k_is_named():
+    small = replace(facts(rows=(row(3.0),), track_scans=600), k=Number(0.96, "1", 0.6, 2.0))
+    found = decide(small)
+    assert found.label == "overconfident"
+    over = f"position errors of motion over {found.row.horizon} scans are 1.73 times the reported"
+    assert over in found.headline
+
+
 def test_a_quantity_that_decides_is_shown_with_its_value():
     values = Nuisance(np.zeros(3), lever_m=np.array([0.12, 0.0, 0.0]))
     said = decide(facts(decides=("lever arm",), values=values)).sentence

@@ -136,6 +136,10 @@ def _tight(verdict: Verdict) -> str:
     errors, sigma = f"{verdict.facts.space} errors", "the reported sigma"
     if verdict.facts.pair is not None:
         errors, sigma = "differences", "the sigma that both report"
+    if k.value <= 1 and verdict.row is not None:  # what is right over the track is not over steps
+        over = words.count(verdict.row.horizon, "scan")
+        times = words.number(sqrt(verdict.row.k))
+        return f"{errors} of motion over {over} are {times} times {sigma} ({_size(verdict)})"
     if k.value <= 1 and verdict.facts.first is not None:  # half of the scans hide the others
         times = words.number(sqrt(verdict.facts.first.excess))
         return f"{errors} are {times} times {sigma} in the mean square ({_factor(verdict)})"
