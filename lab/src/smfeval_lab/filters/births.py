@@ -76,18 +76,21 @@ def class_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Fl
 
     `first` (k,) are the first births of the classes, ascending. (m, 6), (m,), (m, j) -> (k, 6, 6).
     """
+    newest = max(int(birth.max(initial=0)), int(first[-1]))
+    class_of = np.searchsorted(first, np.arange(newest + 1), "right") - 1
     out = np.empty((len(first), 6, 6))
-    out[:, LOWER[0], LOWER[1]] = _lower_information(H, weight, birth, first)
+    out[:, LOWER[0], LOWER[1]] = _lower_information(H, weight, birth, class_of, len(first))
     out[:, LOWER[1], LOWER[0]] = out[:, LOWER[0], LOWER[1]]
     return out
 
 
 @jit_compile
-def _lower_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> Floats:
-    """The lower triangles, row by row. (k, 21)."""
+def _lower_information(
+    H: Floats, weight: Floats, birth: Ints, class_of: Ints, classes: int
+) -> Floats:
+    """The lower triangles, row by row; `class_of` each birth. (k, 21)."""
     points = birth.shape[1]
-    out, product = np.zeros((len(first), 21)), np.empty(21)
-    share, a = np.zeros(len(first)), 0
+    out, product = np.zeros((classes, 21)), np.empty(21)
     for row in range(len(H)):
         at = 0
         for i in range(6):
@@ -95,22 +98,13 @@ def _lower_information(H: Floats, weight: Floats, birth: Ints, first: Ints) -> F
             for j in range(i + 1):
                 product[at] = left * H[row, j]
                 at += 1
-        for m in range(points):
-            a = _class_of(birth[row, m], first, a)
-            share[a] += 1.0
-        for b in range(len(first)):
-            if share[b] > 0.0:
-                for at in range(21):
-                    out[b, at] += share[b] * product[at]
-                share[b] = 0.0
+        m = 0
+        while m < points:  # neighbours are often of one class
+            a, share = class_of[birth[row, m]], 1.0
+            m += 1
+            while m < points and class_of[birth[row, m]] == a:
+                share += 1.0
+                m += 1
+            for at in range(21):
+                out[a, at] += share * product[at]
     return out
-
-
-@jit_compile
-def _class_of(birth: int, first: Ints, guess: int) -> int:
-    """The class that a birth is in, the last that begins with it or before; often the guess."""
-    while guess > 0 and first[guess] > birth:
-        guess -= 1
-    while guess + 1 < len(first) and first[guess + 1] <= birth:
-        guess += 1
-    return guess

@@ -24,24 +24,23 @@ def scatter_information(
 
     (m, 3), (m, 3), (m,) -> (6, 6), (m,)
     """
-    out, k, rough = np.zeros((6, 6)), point.shape[1], np.empty(len(normal))
-    first, second = np.empty(6), np.empty(6)
+    k, rough = point.shape[1], np.empty(len(normal))
+    out, C, arm_C = np.zeros((6, 6)), np.zeros((3, 3)), np.zeros((3, 3))
     for row in range(len(normal)):
-        across, a, b, c = spread_in_plane(point[row], normal[row], first, second)
-        rough[row] = across
-        for vector in (first, second):  # B t = (t, arm x t)
-            x, y, z = arm[row]
-            vector[3] = y * vector[2] - z * vector[1]
-            vector[4] = z * vector[0] - x * vector[2]
-            vector[5] = x * vector[1] - y * vector[0]
-        scale = weight[row] * across / (k - 3) / (a * b - c * c)
-        for i in range(6):
-            for j in range(i + 1):
-                out[i, j] += scale * (
-                    b * first[i] * first[j]
-                    + a * second[i] * second[j]
-                    - c * (first[i] * second[j] + second[i] * first[j])
-                )
+        rough[row] = normal_scatter(point, normal, row, C)
+        scale = weight[row] * rough[row] / (k - 3)
+        x, y, z = arm[row, 0], arm[row, 1], arm[row, 2]
+        for j in range(3):  # [arm]x C, and what the lower triangle has of [arm]x C [arm]x^T
+            arm_C[0, j] = scale * (y * C[2, j] - z * C[1, j])
+            arm_C[1, j] = scale * (z * C[0, j] - x * C[2, j])
+            arm_C[2, j] = scale * (x * C[1, j] - y * C[0, j])
+        for i in range(3):
+            for j in range(3):
+                out[i, j] += scale * C[i, j]
+                out[3 + i, j] += arm_C[i, j]
+            out[3 + i, 3] += y * arm_C[i, 2] - z * arm_C[i, 1]
+            out[3 + i, 4] += z * arm_C[i, 0] - x * arm_C[i, 2]
+            out[3 + i, 5] += x * arm_C[i, 1] - y * arm_C[i, 0]
     for i in range(6):
         for j in range(i):
             out[j, i] = out[i, j]
@@ -49,36 +48,36 @@ def scatter_information(
 
 
 @jit_compile
-def spread_in_plane(
-    point: Floats, normal: Floats, first: Floats, second: Floats
-) -> tuple[float, float, float, float]:
-    """Variance of points (k, 3) across their plane, along two directions in it, and both.
-
-    Writes the directions, orthonormal, into the first three of `first` and `second`.
-    """
-    x, y, z = normal
-    upright = abs(z) < 0.9
-    size = np.sqrt(x * x + y * y) if upright else np.sqrt(y * y + z * z)
-    if upright:  # across the normal and an axis that it is not near to
-        first[0], first[1], first[2] = -y / size, x / size, 0.0
+def normal_scatter(point: Floats, normal: Floats, row: int, C: Floats) -> float:
+    """Variance of the points of a row across their plane; writes sum_i t_i t_i^T / l_i into C."""
+    x, y, z = normal[row, 0], normal[row, 1], normal[row, 2]
+    if abs(z) < 0.9:  # two directions in the plane: across the normal and an axis not near to it
+        size = 1 / np.sqrt(x * x + y * y)
+        p, q, r = -y * size, x * size, 0.0
     else:
-        first[0], first[1], first[2] = 0.0, -z / size, y / size
-    second[0] = y * first[2] - z * first[1]
-    second[1] = z * first[0] - x * first[2]
-    second[2] = x * first[1] - y * first[0]
+        size = 1 / np.sqrt(y * y + z * z)
+        p, q, r = 0.0, -z * size, y * size
+    s, t, o = y * r - z * q, z * p - x * r, x * q - y * p
 
-    k, mean = len(point), np.zeros(3)
-    across, a, b, c = 0.0, LEAST_SPREAD_M2, LEAST_SPREAD_M2, 0.0
+    k, mx, my, mz = point.shape[1], 0.0, 0.0, 0.0
     for m in range(k):
-        for i in range(3):
-            mean[i] += point[m, i] / k
+        mx, my, mz = mx + point[row, m, 0], my + point[row, m, 1], mz + point[row, m, 2]
+    mx, my, mz = mx / k, my / k, mz / k
+    across, a, b, c = 0.0, 0.0, 0.0, 0.0
     for m in range(k):
-        u, v, w = 0.0, 0.0, 0.0
-        for i in range(3):
-            apart = point[m, i] - mean[i]
-            u, v, w = u + apart * first[i], v + apart * second[i], w + apart * normal[i]
-        across, a, b, c = across + w * w / k, a + u * u / k, b + v * v / k, c + u * v / k
-    return across, a, b, c
+        e, f, g = point[row, m, 0] - mx, point[row, m, 1] - my, point[row, m, 2] - mz
+        u, v, w = e * p + f * q + g * r, e * s + f * t + g * o, e * x + f * y + g * z
+        across, a, b, c = across + w * w, a + u * u, b + v * v, c + u * v
+    a, b, c = a / k + LEAST_SPREAD_M2, b / k + LEAST_SPREAD_M2, c / k
+    whole = 1 / (a * b - c * c)
+    a, b, c = a * whole, b * whole, c * whole  # of the inverse of [a, c; c, b]
+    C[0, 0] = b * p * p + a * s * s - 2 * c * p * s
+    C[1, 1] = b * q * q + a * t * t - 2 * c * q * t
+    C[2, 2] = b * r * r + a * o * o - 2 * c * r * o
+    C[0, 1] = C[1, 0] = b * p * q + a * s * t - c * (p * t + s * q)
+    C[0, 2] = C[2, 0] = b * p * r + a * s * o - c * (p * o + s * r)
+    C[1, 2] = C[2, 1] = b * q * r + a * t * o - c * (q * o + t * r)
+    return across / k
 
 
 def response(A: Floats, N: Floats) -> Floats:

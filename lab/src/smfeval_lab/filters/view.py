@@ -8,7 +8,7 @@ takes up most of it, residuals hardly show it, and it adds up over the whole way
 the lab it explains most of the error outdoors (docs/research/map.md).
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,24 +31,42 @@ def view_pull(rows: "Matches", position: Floats, rough_m2: Floats) -> Floats:
     """
     if rows.seen_from is None:
         return np.zeros((6, 2))
-    arm, normal, k = rows.place - position, rows.H[:, :3], rows.birth.shape[1]
-    square = np.einsum("mi,mi->m", arm, arm) + LEAST_RANGE_M**2
-    noise = (k - 3) / k * rows.range_m2 * np.einsum("mi,mi->m", arm, normal) ** 2 / square
-    rough = np.sqrt(np.maximum(rough_m2 - noise, 0.0))
-    then = log_square_range(rows.place, rows.birth, rows.seen_from)
-    phi = rows.weight * rough * 0.5 * (np.log(square) - then)
-    up = np.abs(normal[:, 2]) > UPRIGHT
-    return np.asarray(rows.H.T @ np.stack([phi * up, phi * ~up], axis=1), dtype=np.float64)
+    each = ViewRows(rows.H, rows.weight, rows.place, rows.birth)
+    return sum_pulls(each, rough_m2, rows.range_m2, position, rows.seen_from)
+
+
+class ViewRows(NamedTuple):
+    """What the compiled loop reads of `Matches`."""
+
+    H: Floats
+    weight: Floats
+    place: Floats
+    birth: Ints
 
 
 @jit_compile
-def log_square_range(place: Floats, birth: Ints, seen_from: Floats) -> Floats:
-    """Mean log of the squared range of each place from where its map points were seen. (m,)."""
-    out, k = np.zeros(len(place)), birth.shape[1]
-    for row in range(len(place)):
+def sum_pulls(
+    rows: ViewRows, rough_m2: Floats, range_m2: float, position: Floats, seen_from: Floats
+) -> Floats:
+    """Row by row. (6, 2)."""
+    H, weight, place, birth = rows
+    out, k = np.zeros((6, 2)), birth.shape[1]
+    for row in range(len(H)):
+        square, along, then = LEAST_RANGE_M**2, 0.0, 1.0
+        for i in range(3):
+            arm = place[row, i] - position[i]
+            square += arm * arm
+            along += arm * H[row, i]
+        rough = rough_m2[row] - (k - 3) / k * range_m2 * along**2 / square
+        if rough <= 0.0:
+            continue
         for m in range(k):
-            square, eye = LEAST_RANGE_M**2, seen_from[birth[row, m]]
+            b, apart = birth[row, m], LEAST_RANGE_M**2
             for i in range(3):
-                square += (eye[i] - place[row, i]) ** 2
-            out[row] += np.log(square) / k
+                apart += (seen_from[b, i] - place[row, i]) ** 2
+            then *= apart  # of logs the sum
+        phi = weight[row] * np.sqrt(rough) * 0.5 * (np.log(square) - np.log(then) / k)
+        facing = 0 if abs(H[row, 2]) > UPRIGHT else 1
+        for i in range(6):
+            out[i, facing] += phi * H[row, i]
     return out
