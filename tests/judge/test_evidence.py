@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smfeval.align.nuisance import BestCaseFit, BodyMotion, MatchedPoses, Nuisance
+from smfeval.align.nuisance import BestCaseFit, MatchedPoses, Nuisance, body_motion
 from smfeval.judge import evidence
 from smfeval.judge.evidence import (
     AnyCorrelation,
@@ -21,8 +21,8 @@ IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 def left(white, freedoms=()):
     """A fit that leaves these whitened errors of a body at rest."""
     n, d = white.shape
-    still = BodyMotion(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)))
     zero, turned = np.zeros((n, 3)), np.tile(IDENTITY, (n, 1))
+    still = body_motion(np.arange(n), zero, turned)
     covariance = np.broadcast_to(np.eye(6), (n, 6, 6))
     poses = MatchedPoses(zero, turned, still, zero, turned, covariance, tuple(range(d)))
     return BestCaseFit(freedoms, Nuisance(np.zeros(3)), white, poses)

@@ -206,7 +206,7 @@ def _drop_output() -> None:
 
 def usage() -> str:
     """The text of `smfeval --help`."""
-    more = [verb for verb in (*VERBS, *NOT_INSTALLED) if verb not in SHOWN_VERBS]
+    more = [verb for verb in (*VERBS, *plugins(PLUGIN_VERBS)) if verb not in SHOWN_VERBS]
     lines = "\n".join(f"  {verb:10} {VERBS[verb]}" for verb in SHOWN_VERBS)
     return USAGE.format(verbs=lines, more=", ".join(more))
 

@@ -31,7 +31,8 @@ Of two estimates, B stands in the place of the reference: displacements differ b
 whose covariance is at most the sum of what each claims if their errors are not opposed.
 """
 
-from dataclasses import field, replace
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -91,8 +92,6 @@ class SeenMotion:
         What the reference claims where it is another estimate; None: it is a reference.
     steady
         How much two such claims may change between the halves of the track and have windows.
-    path_m, gaps
-        Metres that the reference travelled, and gaps that it bridged, up to every scan. (n,) each.
     """
 
     joint: Joint
@@ -104,12 +103,16 @@ class SeenMotion:
     motion: BodyMotion | None = None
     beside: tuple[Joint, Claim] | None = None
     steady: float = np.inf
-    path_m: Floats = field(default_factory=lambda: np.zeros(0))
-    gaps: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def __post_init__(self) -> None:
-        if self.joint.kind != "unknown" and not len(self.gaps):
-            vars(self).update(path_m=path_length(self.reference[0]), gaps=count_gaps(self.stamp))
+    @cached_property
+    def path_m(self) -> Floats:
+        """Metres that the reference travelled up to every scan. (n,)."""
+        return path_length(self.reference[0])
+
+    @cached_property
+    def gaps(self) -> Ints:
+        """Gaps that the reference bridged up to every scan. (n,)."""
+        return count_gaps(self.stamp)
 
     @property
     def level(self) -> int:

@@ -27,7 +27,7 @@ from smfeval_lab.kept_runs import REFERENCE, RUNS, Job, RunCache
 
 LEADERBOARD = "leaderboard"  # folder of the study
 COST, RELATIVE_K = "CPU per scan", "relative k"
-HORIZON = Extent(0.8, "s")  # of relative motion: cross-covariances reach ten scans back
+HORIZON = Extent(1.0, "s")  # of relative motion; needs cross-covariances
 FOREIGN_ERRORS = (RuntimeError, np.linalg.LinAlgError)  # what packages of others raise
 
 

@@ -36,10 +36,7 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
     """Run the smoother over a recording; each belief is that of a scan when it has just come."""
     settings = settings or Settings()
     check_recording(recording)
-    names = ("undistort", "nearest_m", "standing_s", "start_m", "start_rad")
-    same = {name: getattr(settings, name) for name in (*names, "start_acceleration_bias")}
-    # Start and undistortion are those of the filter; thinning is left to the registration.
-    shared = FilterSettings(voxel_m=0.0, map_voxel_m=settings.voxel_m, **same)
+    shared = _filter_settings(settings)
     state, stand = state_from_standstill(recording, shared)
     scans, left_out = usable_scans(recording, state.stamp, undistort=settings.undistort)
     noise = GLIM_IMU if settings.imu_noise == "glim" else recording.imu_noise
@@ -59,15 +56,11 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
         inside = window.remaining_scans(list(keyframes.pose), scan.end, MARGIN_S)
         usable = set(keyframes.pose) if settings.old_keyframes == "fixed" else inside
         found = [] if cloud is None else list(keyframes.register(cloud, pose_matrix(guess), usable))
-        between = [each for each in found if each.keyframe in inside]
-        fixed = [_world_pose(each, keyframes) for each in found if each.keyframe not in inside]
-        # As GLIM's module for the CPU enters a registration, whatever the scan says of its worth:
-        # the pose in the world and the step from the last scan, each with a fixed precision.
         if settings.factor == "sphere" and found:
-            pose, _ = _world_pose(found[0], keyframes)
-            step = relative_pose(pose_matrix(state), pose)
-            between = [Registration(number - 1, step, SPHERE)] if number > 1 else []
-            fixed = [(pose, SPHERE)]
+            between, fixed = _spheres(found[0], keyframes, state, number)
+        else:
+            between = [each for each in found if each.keyframe in inside]
+            fixed = [_world_pose(each, keyframes) for each in found if each.keyframe not in inside]
         state = window.add_registrations(guess, between, fixed)
         rows.append(_telemetry_row(found, keyframes, prior, state, settings))
 
@@ -82,13 +75,35 @@ def run(recording: Recording, settings: Settings | None = None) -> Run:
 
     unregistered = f"{blind} scans are registered to no keyframe; the IMU alone carried the belief"
     notes = (*stand, *left_out, *([unregistered] if blind else ()))
-    telemetry = Telemetry.of_rows(rows)
-    belief = _belief(states, recording.name)
-    if crosses:
-        pairs = np.array(list(crosses)) - 1  # scans are counted from 1 in the window
-        cross = CrossCovariance(pairs, np.stack(list(crosses.values())))
-        belief = belief.with_cross(cross, intake=Intake(bad_rows="drop"))
-    return Run(belief, telemetry, process_time() - clock, notes)
+    belief = _with_cross(_belief(states, recording.name), crosses)
+    return Run(belief, Telemetry.of_rows(rows), process_time() - clock, notes)
+
+
+def _filter_settings(settings: Settings) -> FilterSettings:
+    """Start and undistortion are those of the filter; thinning is left to the registration."""
+    names = ("undistort", "nearest_m", "standing_s", "start_m", "start_rad")
+    same = {name: getattr(settings, name) for name in (*names, "start_acceleration_bias")}
+    return FilterSettings(voxel_m=0.0, map_voxel_m=settings.voxel_m, **same)
+
+
+def _spheres(
+    found: Registration, keyframes: "Keyframes", last: State, number: int
+) -> tuple[list[Registration], list[tuple[Floats, Floats]]]:
+    """As GLIM's module for the CPU enters a registration, whatever the scan says of its worth.
+
+    The step from the last scan, and the pose in the world, each with a fixed precision.
+    """
+    pose, _ = _world_pose(found, keyframes)
+    step = Registration(number - 1, relative_pose(pose_matrix(last), pose), SPHERE)
+    return [step] if number > 1 else [], [(pose, SPHERE)]
+
+
+def _with_cross(belief: GaussianTrack, crosses: dict[tuple[int, int], Floats]) -> GaussianTrack:
+    if not crosses:
+        return belief
+    pairs = np.array(list(crosses)) - 1  # scans are counted from 1 in the window
+    cross = CrossCovariance(pairs, np.stack(list(crosses.values())))
+    return belief.with_cross(cross, intake=Intake(bad_rows="drop"))
 
 
 # As GLIM ships it, but for the walk of the accelerometer's bias: gtsam cannot solve with 1e-5, and
