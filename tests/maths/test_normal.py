@@ -35,6 +35,13 @@ def test_symmetric_root_of_ill_conditioned_and_isotropic_covariances(rng):
         np.testing.assert_allclose(normal.whiten(error, covariance), expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_the_inverse_factor_is_that_of_cholesky(d, rng):
+    covariance = covariances(5000, rng, d, scale=0.5)  # more than a chunk
+    expected = np.linalg.inv(np.linalg.cholesky(covariance))
+    np.testing.assert_allclose(normal.inverse_factor(covariance), expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_many_vectors_are_whitened_as_one_by_one(dimension, rng):
     root = rng.normal(size=(5000, dimension, dimension))

@@ -40,6 +40,7 @@ OF_BODY: tuple[Freedom, ...] = ("lever arm", "body rotation", "clock")
 OF_TURN: tuple[Freedom, ...] = ("rotation", "yaw", "scale")  # whose columns depend on their values
 WIDTH = {"yaw": 1, "scale": 1, "clock": 1}  # columns; the others have 3
 MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and more tell little more
+START_SCANS = 300  # of them, that give a start
 STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
 FAR, COARSE = 100.0, 1e-3  # where T is so large, no honest belief is near: the sum may be coarser
@@ -327,11 +328,11 @@ def _fit_from_starts(
     of_world = tuple(freedom for freedom in freedoms if freedom not in OF_BODY)
     body = "body rotation" in freedoms
     plain = Nuisance(poses.reference_position.mean(axis=0))
-    starts = [plain]
+    starts, few = [plain], poses[spaced_indices(len(poses), START_SCANS)]
     if of_world and poses.moves:
-        starts.append(_kabsch(poses, of_world, plain))
+        starts.append(_kabsch(few, of_world, plain))
     if poses.turns and "rotation" in of_world:
-        starts.append(_mean_rotations(poses, plain, body=body))
+        starts.append(_mean_rotations(few, plain, body=body))
 
     tried: list[BestCaseFit] = []
     for start in starts:
@@ -437,7 +438,7 @@ def _columns(
 
 def _whitening(poses: MatchedPoses) -> Floats:
     """L^-1 of the claimed covariances L L^T. (n, d, d)."""
-    return np.linalg.inv(np.linalg.cholesky(poses.select_blocks(poses.covariance)))
+    return normal.inverse_factor(poses.select_blocks(poses.covariance))
 
 
 def _descend(

@@ -103,6 +103,23 @@ def _subtract_products(value: Floats, *products: tuple[Floats, Floats]) -> Float
     return value
 
 
+def inverse_factor(covariance: Floats) -> Floats:
+    """L^-1 of S = L L^T, row by row for all scans at once. (n, d, d) -> (n, d, d)."""
+    n, dimension, _ = covariance.shape
+    out = np.empty_like(covariance)
+    for part in chunks(n):
+        factors = factor_covariance(covariance[part])
+        rows = np.zeros((dimension, dimension, len(factors.pivot[0])))
+        for i, beside in enumerate(factors.factor):
+            rows[i, i] = 1.0
+            for j, entry in enumerate(beside):
+                rows[i, : j + 1] -= entry * rows[j, : j + 1]
+        for row, pivot in zip(rows, factors.pivot, strict=True):
+            np.divide(row, np.sqrt(pivot), out=row)
+        out[part] = rows.transpose(2, 0, 1)
+    return out
+
+
 def columns(error: Floats) -> Columns:
     """A chunk of vectors as one array for each dimension. (m, d)."""
     return list(np.ascontiguousarray(error.T))
