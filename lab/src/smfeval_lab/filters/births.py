@@ -57,14 +57,17 @@ class BirthClasses:
         return min(range(1, len(self.classes) - 2), key=span)
 
 
+@jit_compile
 def levers(arm: Floats) -> Floats:
     """M = [I, -[arm]x; 0, I]: displacement and turn about p, carried to p + arm. (k, 6, 6)."""
     M = np.zeros((len(arm), 6, 6))
-    M[:] = np.eye(6)
-    x, y, z = arm.T
-    M[:, 0, 4], M[:, 0, 5] = z, -y
-    M[:, 1, 3], M[:, 1, 5] = -z, x
-    M[:, 2, 3], M[:, 2, 4] = y, -x
+    for a in range(len(arm)):
+        for i in range(6):
+            M[a, i, i] = 1.0
+        x, y, z = arm[a]
+        M[a, 0, 4], M[a, 0, 5] = z, -y
+        M[a, 1, 3], M[a, 1, 5] = -z, x
+        M[a, 2, 3], M[a, 2, 4] = y, -x
     return M
 
 
@@ -92,9 +95,9 @@ def _lower_information(
     points = birth.shape[1]
     out, product = np.zeros((classes, 21)), np.empty(21)
     for row in range(len(H)):
-        at = 0
+        at, each = 0, weight[row] / points
         for i in range(6):
-            left = weight[row] * H[row, i] / points
+            left = each * H[row, i]
             for j in range(i + 1):
                 product[at] = left * H[row, j]
                 at += 1

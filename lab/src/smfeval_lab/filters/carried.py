@@ -214,7 +214,7 @@ class CarriedCovariance:
         T[:, self.first_anchor :] = (gain @ answers @ lever).swapaxes(0, 1).reshape(d, 6 * k)
         T[:, self.repeated] = gain
         T[:, self.view] = scan.gain @ scan.view
-        self._repeat(shares, levers(-arm), scan.position)
+        self._repeat(shares, 2 * np.eye(6) - lever, scan.position)
         noise = gain @ root @ self.noise.scan @ root @ gain.T
         self._replace(slice(0, d), T, slice(0, n), noise)
 
@@ -239,16 +239,17 @@ class CarriedCovariance:
         k, rows = len(shares), self.repeated
         own = back.swapaxes(1, 2) @ self.known[:k] @ back
         whole = np.einsum("kii->k", own)
-        known = whole > 0
-        left = np.zeros((k, 6, 6))
-        left[known] = shares[known] - shares[known] @ np.linalg.solve(own[known], shares[known])
-        part = np.einsum("kii->k", shares) / np.where(known, whole, 1.0)
+        matched = np.einsum("kii->k", shares)
+        seen = (whole > 0) & (matched > 0)
+        now = shares[seen]
+        left = (now - now @ np.linalg.solve(own[seen], now)).sum(axis=0)
+        part = matched / np.where(whole > 0, whole, 1.0)
 
         M = np.eye(6)
         if self._seen_at is not None:
             M = levers((position - self._seen_at)[None])[0]
         J = self._share_kept(part, whole) * M.T
-        Y = self._V @ positive_part(left.sum(axis=0)) @ self._V.T
+        Y = self._V @ positive_part(left) @ self._V.T
         self._replace(rows, J, rows, positive_part(Y - J @ self.X[rows, rows] @ J.T))
         self._part[:k], self._seen_at = part, position
 

@@ -62,6 +62,10 @@ COLUMNS = {
     "joined": LogColumn(np.int64),
 }
 
+SINGLE = tuple(
+    name for name, column in COLUMNS.items() if column.kind is np.float32 and name != "gain"
+)
+
 
 def pack(scan: ScanSums) -> dict[str, Any]:
     """A row of a log."""
@@ -76,6 +80,20 @@ def pack(scan: ScanSums) -> dict[str, Any]:
     return row
 
 
+def round_as_packed(scan: ScanSums) -> ScanSums:
+    """What `unpack` makes of a `pack`ed scan: followed now or from the log, it is the same."""
+    root, inverse = square_roots(scan.information.sum(axis=0))
+    shares = np.rint(inverse @ scan.information @ inverse / UNIT).astype(np.int16)
+    single: dict[str, Any] = {
+        name: np.asarray(getattr(scan, name), dtype=np.float32).astype(np.float64)
+        for name in SINGLE
+    }
+    values = vars(scan) | single | {name: mirror(single[name]) for name in ("pair", "scatter")}
+    values["information"] = UNIT * (root @ mirror(shares).astype(np.float64) @ root)
+    values["gain"] = (scan.gain @ root).astype(np.float32).astype(np.float64) @ inverse
+    return ScanSums(**values)
+
+
 def unpack(row: dict[str, Any]) -> ScanSums:
     """The scan of a row, as near as the log keeps it."""
     values = {}
@@ -87,6 +105,12 @@ def unpack(row: dict[str, Any]) -> ScanSums:
     values["information"] = UNIT * (root @ values.pop("shares") @ root)
     values["gain"] = values["gain"] @ inverse
     return ScanSums(**values)
+
+
+def mirror(matrix: Any) -> Any:
+    """Matrices with the lower triangle above the diagonal too. (..., d, d)."""
+    i, j, where = triangle(matrix.shape[-1])
+    return matrix[..., i[where], j[where]]
 
 
 @cache

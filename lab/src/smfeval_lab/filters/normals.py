@@ -10,7 +10,6 @@ smooth tunnel the information that a filter sees is N alone.
 import numpy as np
 
 from smfeval.maths.arrays import Floats
-from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.compiled import jit_compile
 
 LEAST_SPREAD_M2 = 1e-4  # added to the variances of points within a plane: none are on a line
@@ -80,11 +79,12 @@ def normal_scatter(point: Floats, normal: Floats, row: int, C: Floats) -> float:
     return across / k
 
 
+@jit_compile
 def response(A: Floats, N: Floats) -> Floats:
     """U such that U A U^T = (A - N)+: what of the information answers to a displacement. (6, 6)."""
     whole, inverse = square_roots(A)
-    value, vector = np.linalg.eigh(symmetrise(np.eye(6) - inverse @ N @ inverse))
-    return whole @ (vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T @ inverse
+    answers = np.eye(len(A)) - inverse @ N @ inverse
+    return whole @ of_eigenvalues(answers, 0.0, 0.5) @ inverse
 
 
 def world_axes(rotation: Floats) -> Floats:
@@ -97,6 +97,7 @@ def world_axes(rotation: Floats) -> Floats:
 LEAST = 1e-12  # of the largest eigenvalue: directions with less are not known
 
 
+@jit_compile
 def square_roots(A: Floats) -> tuple[Floats, Floats]:
     """A^1/2 and A^-1/2 of a positive semidefinite matrix, both zero where it is."""
     value, vector = np.linalg.eigh(A)
@@ -106,7 +107,13 @@ def square_roots(A: Floats) -> tuple[Floats, Floats]:
     return (vector * root) @ vector.T, (vector * inverse) @ vector.T
 
 
+@jit_compile
+def of_eigenvalues(matrix: Floats, least: float, power: float) -> Floats:
+    """A symmetric matrix with its eigenvalues raised to `least`, then to a power."""
+    value, vector = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return (vector * np.maximum(value, least) ** power) @ vector.T
+
+
 def positive_part(matrix: Floats, least: float = 0.0) -> Floats:
     """A symmetric matrix with its eigenvalues raised to `least`."""
-    value, vector = np.linalg.eigh(symmetrise(matrix))
-    return (vector * np.maximum(value, least)) @ vector.T
+    return of_eigenvalues(matrix, least, 1.0)

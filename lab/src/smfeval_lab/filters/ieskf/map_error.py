@@ -12,7 +12,7 @@ from smfeval_lab.filters.ieskf import state as at
 from smfeval_lab.filters.ieskf.inertial import ImuTrajectory
 from smfeval_lab.filters.ieskf.state import Settings, State
 from smfeval_lab.filters.ieskf.update import Update
-from smfeval_lab.filters.map_log import MapLog, pack, unpack
+from smfeval_lab.filters.map_log import MapLog, pack, round_as_packed
 from smfeval_lab.filters.scan_sums import (
     Matches,
     Motion,
@@ -57,16 +57,15 @@ class MapError:
 
         `kept` points of it are new in the map; None: it was not added.
         """
-        # as a log has it, so that the same is followed here and later
-        row = pack(self._record(update, transition, way, scan_s, kept))
+        record = self._record(update, transition, way, scan_s, kept)
         reported = self._scans % self._every == 0
         self._scans += 1
         if self.log is not None:
             self.log.stamp.append(update.posterior.stamp)
-            self.log.rows.append(row)
+            self.log.rows.append(pack(record))
         if self.poses is None:
             return update.posterior.covariance
-        return self.poses.follow(unpack(row), reported=reported)
+        return self.poses.follow(round_as_packed(record), reported=reported)
 
     def _record(
         self,
@@ -92,7 +91,7 @@ class MapError:
 def matches_of(update: Update, range_m2: float) -> Matches | None:
     """The rows that an update rested on; None without any."""
     look = update.last
-    if look is None or look.planes is None:
+    if look is None or look.planes is None or look.used is None:
         return None
     point, birth = look.planes.point, look.planes.birth
     if point is None or birth is None:  # the map does not know its births
@@ -101,10 +100,10 @@ def matches_of(update: Update, range_m2: float) -> Matches | None:
         H=look.H,
         weight=np.full(len(look.H), 1 / update.variance),
         residual=update.posterior_residual,
-        birth=birth[look.used],
+        birth=birth.take(look.used, axis=0),
         gain=update.posterior.covariance[:, at.POSE],
         place=look.place,
-        fit=point[look.used],
+        fit=point.take(look.used, axis=0),
         seen_from=look.planes.seen_from,
         range_m2=range_m2,
     )
