@@ -13,7 +13,14 @@ from smfeval.io import write
 from smfeval.maths import so3
 from smfeval.track import GaussianTrack
 from smfeval_lab.filters import run_filter
-from smfeval_lab.filters.map_log import COLUMNS, pack, read_map_log, unpack, write_map_log
+from smfeval_lab.filters.map_log import (
+    COLUMNS,
+    pack,
+    read_map_log,
+    round_as_packed,
+    unpack,
+    write_map_log,
+)
 from smfeval_lab.filters.remap import remap
 from smfeval_lab.filters.scan_sums import ScanSums
 from smfeval_lab.recording import write_recording
@@ -77,6 +84,20 @@ def test_what_a_log_keeps_of_a_scan_is_kept_again(live):
     for each in fields(ScanSums):
         first, second = (np.asarray(getattr(one, each.name)) for one in (scan, again))
         np.testing.assert_allclose(second, first, rtol=1e-6, atol=1e-4 * np.abs(first).max())
+
+
+def test_a_scan_is_followed_live_as_its_row_has_it(live, rng):
+    scan = unpack(live.map_log.rows[-1])
+    noisy = {
+        each.name: value * (1 + 1e-3 * rng.uniform())
+        for each in fields(ScanSums)
+        if np.ndim(value := getattr(scan, each.name)) > 0
+    }
+    scan = replace(scan, **noisy)
+    found, expected = round_as_packed(scan), unpack(pack(scan))
+    for each in fields(ScanSums):
+        first, second = (np.asarray(getattr(one, each.name)) for one in (found, expected))
+        np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12 * np.abs(second).max())
 
 
 def test_information_keeps_its_weakest_direction(live, rng):

@@ -35,6 +35,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.compiled import jit_compile
 from smfeval_lab.filters.births import levers
 from smfeval_lab.filters.normals import positive_part, response, square_roots, world_axes
 from smfeval_lab.filters.patch_noise import LearntNoise
@@ -248,22 +249,10 @@ class CarriedCovariance:
         M = np.eye(6)
         if self._seen_at is not None:
             M = levers((position - self._seen_at)[None])[0]
-        J = self._share_kept(part, whole) * M.T
+        J = share_kept(self._part[:k], part, whole) * M.T
         Y = self._V @ positive_part(left) @ self._V.T
         self._replace(rows, J, rows, positive_part(Y - J @ self.X[rows, rows] @ J.T))
         self._part[:k], self._seen_at = part, position
-
-    def _share_kept(self, part: Floats, whole: Floats) -> float:
-        """How much of f goes on, when parts p of the classes were matched and now p'. (k,) each.
-
-        With nested parts Cov(f, f') = min(p, p') (1 - max(p, p')) of the class's information
-        `whole`, and Cov(f) = p (1 - p).
-        """
-        before = np.clip(self._part[: len(part)], 0.0, 1.0)
-        now = np.clip(part, 0.0, 1.0)
-        total = float(whole @ (before * (1 - before)))
-        shared = float(whole @ (np.minimum(before, now) * (1 - np.maximum(before, now))))
-        return shared / total if total > 0 else 0.0
 
     def _add_birth(self, scan: ScanSums) -> None:
         """Points of this scan entered the map: a new class, with the error x_new = C e + s."""
@@ -332,6 +321,21 @@ class ReportedPoses:
         if len(self._blocks) < 2:
             return None
         return np.concatenate(self._pairs), np.concatenate(self._blocks)
+
+
+@jit_compile
+def share_kept(before: Floats, now: Floats, whole: Floats) -> float:
+    """How much of f goes on, when parts p of the classes were matched and now p'. (k,) each.
+
+    With nested parts Cov(f, f') = min(p, p') (1 - max(p, p')) of the class's information
+    `whole`, and Cov(f) = p (1 - p).
+    """
+    total, shared = 0.0, 0.0
+    for a in range(len(whole)):
+        p, q = min(max(before[a], 0.0), 1.0), min(max(now[a], 0.0), 1.0)
+        total += whole[a] * p * (1 - p)
+        shared += whole[a] * min(p, q) * (1 - max(p, q))
+    return shared / total if total > 0 else 0.0
 
 
 def _share(first: Floats, total: Floats, otherwise: float) -> Floats:

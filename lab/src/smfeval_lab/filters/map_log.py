@@ -109,8 +109,16 @@ def unpack(row: dict[str, Any]) -> ScanSums:
 
 def mirror(matrix: Any) -> Any:
     """Matrices with the lower triangle above the diagonal too. (..., d, d)."""
-    i, j, where = triangle(matrix.shape[-1])
-    return matrix[..., i[where], j[where]]
+    size = matrix.shape[-1]
+    flat = matrix.reshape(*matrix.shape[:-2], size * size)
+    return flat.take(_lower_entry(size), axis=-1).reshape(matrix.shape)
+
+
+@cache
+def _lower_entry(size: int) -> Ints:
+    """Which entry of the lower triangle each entry of a matrix is. (size^2,)."""
+    i, j = np.indices((size, size))
+    return np.asarray(np.maximum(i, j) * size + np.minimum(i, j)).ravel()
 
 
 @cache

@@ -19,6 +19,7 @@ import numpy as np
 
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
+from smfeval_lab.compiled import jit_compile
 from smfeval_lab.filters.normals import positive_part, square_roots, world_axes
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def patch_sums(
     H, turn = rows.H[used], world_axes(rotation)
     patch, index = np.unique(patches(rows.place[used], H[:, :3]), return_inverse=True)
     pull = H * (rows.weight * rows.residual)[used, None]
-    u = np.stack([np.bincount(index, column, len(patch)) for column in pull.T], axis=1)
+    u = sum_by_group(pull, index, len(patch))
     inverse = square_roots(turn @ information @ turn.T)[1]
     return patch, u @ turn.T @ inverse * np.sqrt(len(used) / used.sum())
 
@@ -106,9 +107,24 @@ class LearntNoise:
             self.scan = positive_part(whole - repeats, LEAST_PATCH * self._square)
 
 
+@jit_compile
 def patches(place: Floats, normal: Floats) -> Ints:
     """Number of the patch of each row: its cell, and along which axis its normal points."""
-    i, j, k = np.floor(place / PATCH_M).astype(np.int64).T + (1 << 19)
-    axis = np.argmax(np.abs(normal), axis=1)
-    side = axis + 3 * (normal[np.arange(len(axis)), axis] < 0)
-    return ((i << 40) | (j << 20) | k) * 6 + side
+    out = np.empty(len(place), dtype=np.int64)
+    for row in range(len(place)):
+        cell = 0
+        for i in range(3):
+            cell = (cell << 20) | (int(np.floor(place[row, i] / PATCH_M)) + (1 << 19))
+        axis = np.argmax(np.abs(normal[row]))
+        out[row] = cell * 6 + axis + (3 if normal[row, axis] < 0 else 0)
+    return out
+
+
+@jit_compile
+def sum_by_group(pull: Floats, group: Ints, groups: int) -> Floats:
+    """(m, 6), (m,) -> (groups, 6)."""
+    out = np.zeros((groups, pull.shape[1]))
+    for row in range(len(pull)):
+        for i in range(pull.shape[1]):
+            out[group[row], i] += pull[row, i]
+    return out

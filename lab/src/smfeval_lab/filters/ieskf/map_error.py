@@ -80,7 +80,8 @@ class MapError:
         motion = self._motion(update.prior, way, scan_s)
         # the predicted error, in the tangent space of the last linearisation: I - K H = I - G A
         J = update.jacobian
-        back = np.linalg.inv(J)
+        back = np.eye(at.SIZE)  # as J is, but for the rotation
+        back[at.ROTATION, at.ROTATION] = np.linalg.inv(J[at.ROTATION, at.ROTATION])
         added = symmetrise(back @ Q @ back.T)
         prediction = Prediction(back @ transition, added, replace(motion, sweep=motion.sweep @ J))
         state = update.posterior
