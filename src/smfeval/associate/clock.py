@@ -159,6 +159,7 @@ def clock_table(
     good = options.space.regular_scans(belief[left], base, options.singular)
 
     rows = []
+    predicted = None if base.covariance is None else base.predicted_covariance[good]
     for offset in offsets:
         source, target = met.matched_positions(chosen, offset)
         ours = belief.with_arrays({"position": source})
@@ -168,8 +169,8 @@ def clock_table(
         error = error[left][:, options.space.columns][good]
         rmse = float(np.sqrt(np.einsum("ni,ni->", error, error) / len(error)))
         k = nees = None
-        if base.covariance is not None:
-            terms = normal.likelihood_terms(error, base.predicted_covariance[good])
+        if predicted is not None:
+            terms = normal.likelihood_terms(error, predicted)
             nees = float(np.median(terms.nees))
             k = nees / median_chi_squared(base.dimension)
         rows.append(TimeOffsetRow(offset, k, rmse, nees))

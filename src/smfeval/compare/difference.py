@@ -93,10 +93,11 @@ class Difference:
         def chosen(part: Floats) -> Floats:
             return part if len(scans) == len(part) else part[scans]
 
-        first, second = (chosen(part) for part in self.claimed)
+        error, first, second = (chosen(part) for part in (self.error, *self.claimed))
         if not space.is_whole:
+            error = error[:, index]
             first, second = (part[:, index][:, :, index] for part in (first, second))
-        return Residuals(chosen(self.error)[:, index], first, second)
+        return Residuals(error, first, second)
 
 
 def joints_of(

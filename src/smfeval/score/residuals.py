@@ -130,9 +130,12 @@ class Residuals:
         """Number of scored axes."""
         return self.error.shape[1]
 
-    @cached_property
+    @property
     def predicted_covariance(self) -> Floats:
-        """S + S_ref: covariance of what the belief predicts for the reference. (n, d, d)."""
+        """S + S_ref: covariance of what the belief predicts for the reference. (n, d, d).
+
+        Summed when it is asked for: to keep it would take as much memory as the covariance.
+        """
         if self.covariance is None:
             raise ValueError("plain poses predict nothing")
         return self.covariance if self.noise is None else self.covariance + self.noise

@@ -291,8 +291,9 @@ class PoseSpace(ClaimedSpace):
         A symmetric root of the whole would depend on the body's origin and on units.
         """
         moment = np.zeros((self.dimension, self.dimension))
+        predicted = residuals.predicted_covariance
         for part in chunks(len(residuals)):
-            error, covariance = residuals.error[part], residuals.predicted_covariance[part]
+            error, covariance = residuals.error[part], predicted[part]
             white = whiten_pose(error, covariance, rotations=len(self.turning))
             moment += white.T @ white
         return moment / len(residuals)
@@ -302,8 +303,9 @@ class PoseSpace(ClaimedSpace):
         if not self.moving or not self.turning or residuals.ensemble is not None:
             return None  # a sample of particles has some correlation by chance
         found = CorrelationTerms(*np.empty((4, len(residuals))))
+        predicted = residuals.predicted_covariance
         for part in chunks(len(residuals)):
-            error, covariance = residuals.error[part], residuals.predicted_covariance[part]
+            error, covariance = residuals.error[part], predicted[part]
             r, p = (normal.columns(error[:, rows]) for rows in (self.moving, self.turning))
             rr, rp, pp = _blocks(covariance, self.moving, self.turning)
             own, other = normal.factor_covariance(rr), normal.factor_covariance(pp)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, spaced_indices
 from smfeval.maths.special import chi_squared_tail_quantile, golden_section
+from smfeval.maths.symmetric import chunks
 
 FLAT = 1e-12  # errors with less spread in one direction have no shape to speak of
 LOG_SCALES = (-30.0, 30.0)  # range of log c
@@ -117,6 +118,10 @@ def scaled_log_score(
     error: Floats, covariance: Floats, scale: float, noise: Floats | None = None
 ) -> float:
     """Mean log score of the same errors under N(mean, c S), or c S + S_ref. (n, d), (n, d, d)."""
-    scaled = scale * covariance if noise is None else scale * covariance + noise
-    fit = normal.likelihood_terms(error, scaled)
-    return -float(np.mean(normal.log_density(fit, error.shape[1])))
+    density = np.empty(len(error))
+    for part in chunks(len(error)):
+        scaled = scale * covariance[part]
+        scaled = scaled if noise is None else scaled + noise[part]
+        terms = normal.likelihood_terms(error[part], scaled)
+        density[part] = normal.log_density(terms, error.shape[1])
+    return -float(np.mean(density))

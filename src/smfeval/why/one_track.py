@@ -166,10 +166,18 @@ class TrackMotion:
     fastest_scan: int | None  # index of the scan that the fastest step leads to
 
 
+def _step_lengths(position: Floats) -> Floats:
+    """From each position to the next. (n, 3) -> (n - 1,)."""
+    length = np.empty(len(position) - 1)
+    for part in chunks(len(length)):
+        length[part] = np.linalg.norm(position[1:][part] - position[:-1][part], axis=1)
+    return length
+
+
 def motion(track: Track) -> TrackMotion:
     """Describe the motion of a track of poses."""
     step_s = np.diff(track.stamp) / NANOSECONDS
-    step_m = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
+    step_m = _step_lengths(track.position)
     if len(step_s) == 0:
         return TrackMotion(1, 0.0, None, 0, None, 0.0, None, None, None)
     usual = float(median_of(step_s))
@@ -338,7 +346,7 @@ def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any
         return
 
     # A step faster than any vehicle, or than the track's own habit, and not within sigma.
-    step_m = np.linalg.norm(np.diff(position, axis=0), axis=1)
+    step_m = _step_lengths(position)
     speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
     limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(quantile_of(speed, 0.95)))
     jumps = (speed > limit) & (step_m > JUMP_M)
@@ -419,7 +427,7 @@ def _deviations(track: GaussianTrack, health: Health) -> dict[str, Any] | None:
         return None
     # A third difference of white noise has variance 20, and a smooth motion leaves nothing of it.
     third = np.diff(track.position, n=3, axis=0)
-    jitter_m = float(median_of(np.abs(third)) / (0.6745 * np.sqrt(20)))
+    jitter_m = float(median_of(np.abs(third, out=third)) / (0.6745 * np.sqrt(20)))
     sigma_m = health.position_sigma_m.median
     in_proportion = jitter_m == 0 or health.position_sigma_m.smallest < SMOOTH_FACTOR * jitter_m
     if in_proportion or not jitter_m / ALIKE < sigma_m**2 < jitter_m * ALIKE:
