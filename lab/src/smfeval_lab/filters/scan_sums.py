@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from smfeval.maths.arrays import Floats, Ints
-from smfeval_lab.compiled import jit_compile
+from smfeval.maths.symmetric import symmetrise
 from smfeval_lab.filters.births import BirthClasses, class_information, levers
 from smfeval_lab.filters.normals import scatter_information, world_axes
 from smfeval_lab.filters.patch_noise import NO_PAIR, PatchPairs
@@ -89,15 +89,11 @@ class ScanSums:
 ROUNDING = 1e-12  # of the covariance: less of Q is what a difference of covariances leaves
 
 
-@jit_compile
 def added_noise(F: Floats, before: Floats, prior: Floats) -> Floats:
     """Q of a prediction: prior - F P F^T. (d, d)."""
-    Q = prior - F @ before @ F.T
-    Q, sigma = 0.5 * (Q + Q.T), np.sqrt(np.diag(prior))
-    for i in range(len(Q)):
-        for j in range(len(Q)):
-            if abs(Q[i, j]) < ROUNDING * sigma[i] * sigma[j]:
-                Q[i, j] = 0.0
+    Q = symmetrise(prior - F @ before @ F.T)
+    sigma = np.sqrt(np.diag(prior))
+    Q[np.abs(Q) < ROUNDING * np.outer(sigma, sigma)] = 0.0
     return Q
 
 
