@@ -148,6 +148,9 @@ def test_lab_run_writes_the_log_that_lab_remap_reads(recording, tmp_path, capsys
     assert outcome.code == 0, outcome.err
     assert f"{SCANS} of {SCANS}" in outcome.out
     assert f"wrote {again} and {tmp_path / 'again.cross'}: {SCANS} scans" in outcome.out
+    assert "next" not in outcome.out
+    alone = run(capsys, "lab", "remap", log, belief, "-o", again, "--force")
+    assert "next     --cross-lags 1000" in alone.out
     json = run(capsys, "lab", "remap", log, belief, "-o", again, "--force", "--json")
     document = checked(json.out, "remap.json")
     assert (document["beliefs"], document["left_out"], document["pairs"]) == (SCANS, 0, 0)

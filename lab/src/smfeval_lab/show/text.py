@@ -114,6 +114,10 @@ def remap_text(found: Remapped, log: Path, belief: Track) -> str:
         ("beliefs", words.count_of(len(found.belief), len(belief), "")),
         ("sigma", f"{reported}{words.length(after or 0.0)} carried (median, position, per axis)"),
     ]
+    if found.belief.cross is None:
+        rows.append(
+            ("next", "--cross-lags 1000, the cross-covariances that scores after an alignment need")
+        )
     return f"{belief.provenance.name}\n{words.columns(rows)}\n"
 
 
