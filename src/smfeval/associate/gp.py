@@ -199,6 +199,23 @@ class InterpolatedReference:
         )
 
 
+def _refuse_unusable(reference: Track, offset_s: float) -> None:
+    if not abs(offset_s) <= LONGEST_S:
+        raise PairingError(f"an offset of {offset_s} s must be a time of at most 100 years")
+    if len(reference) < LEAST_OBSERVATIONS:
+        raise PairingError(
+            f"the reference has {len(reference)} poses; a motion prior needs at least "
+            f"{LEAST_OBSERVATIONS}"
+        )
+
+
+def _instants(known: Ints, stamp: Ints) -> Instants:
+    """Stamps between those that are known."""
+    left = _pose_before(known, stamp)
+    before, after = stamp - known[left], known[left + 1] - stamp
+    return Instants(left, before / NANOSECONDS, after / NANOSECONDS)
+
+
 def interpolate(
     reference: Track, stamps_ns: Ints, *, offset_s: float = 0.0
 ) -> InterpolatedReference:
@@ -214,13 +231,7 @@ def interpolate(
     offset_s
         Is added to the stamps of the estimate.
     """
-    if not abs(offset_s) <= LONGEST_S:
-        raise PairingError(f"an offset of {offset_s} s must be a time of at most 100 years")
-    if len(reference) < LEAST_OBSERVATIONS:
-        raise PairingError(
-            f"the reference has {len(reference)} poses; a motion prior needs at least "
-            f"{LEAST_OBSERVATIONS}"
-        )
+    _refuse_unusable(reference, offset_s)
     shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
     step = np.diff(reference.stamp) / NANOSECONDS
     forgotten_s = float(MAX_GAP_STEPS * np.median(step))
@@ -231,9 +242,7 @@ def interpolate(
     index = np.flatnonzero(near)
     outside, in_long_gaps = int((~within).sum()), int((within & ~near).sum())
 
-    stamp, left = shifted[index], _pose_before(reference.stamp, shifted[index])
-    before, after = stamp - reference.stamp[left], reference.stamp[left + 1] - stamp
-    at = Instants(left, before / NANOSECONDS, after / NANOSECONDS)
+    at = _instants(reference.stamp, shifted[index])
     step = np.minimum(step, forgotten_s)
     noise = reference.position_covariance if isinstance(reference, GaussianTrack) else None
     origin = reference.position[0]  # large map coordinates would cost digits

@@ -259,11 +259,7 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
         spans.append(slice(layout.rotation, layout.rotation + 3))
     resets, reset_remarks = _reset_counters(log, instance, published)
     keys = np.concatenate([resets, np.full((len(stamp), 1), instance)], axis=1)
-    own = np.ones(len(stamp), dtype=bool)
-    if not named and (SELECTOR, 0) in log.topics:
-        selector = log.topics[SELECTOR, 0]
-        primary = latest(selector["timestamp"], selector["primary_instance"], published)
-        own = primary == instance
+    own = _rows_as_primary(log, instance, published, named=named)
     body, body_notes = _body_of_states(log)
     flight = Flight(
         name=place,
@@ -289,6 +285,15 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
     )
     empty = np.asarray(~(states.any(axis=1) & variance.any(axis=1)))[own]  # the filter starts later
     return flight.without(empty, "states and covariances are zero")
+
+
+def _rows_as_primary(log: Log, instance: int, published: Ints, *, named: bool) -> Bools:
+    """Which rows an instance published while it was primary; all of one that is asked for."""
+    if named or (SELECTOR, 0) not in log.topics:
+        return np.ones(len(published), dtype=bool)
+    selector = log.topics[SELECTOR, 0]
+    primary = latest(selector["timestamp"], selector["primary_instance"], published)
+    return np.asarray(primary == instance)
 
 
 def _body_of_states(log: Log) -> tuple[str, tuple[str, ...]]:
