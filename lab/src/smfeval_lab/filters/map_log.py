@@ -144,6 +144,7 @@ class MapLog:
     classes: int
     stamp: list[int] = field(default_factory=list)  # ns, ends of the scans
     rows: list[dict[str, Any]] = field(default_factory=list)  # `pack`ed scans
+    breaks_off: bool = False  # within a scan, which is left out
 
     def poses(self, lags: int) -> ReportedPoses:
         """What follows the scans from the first on."""

@@ -7,6 +7,7 @@ little-endian, matrices row by row. docs/research/map-log.md has the lines that 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,9 +86,10 @@ def read_map_rows(path: Path) -> MapLog:
             before = scan["posterior"]
             if kept is not None:
                 seen_from.append(place)
+            end = stream.tell()
     if log is None:
         raise FormatError(f"{path}: there is no whole scan in it")
-    return log
+    return replace(log, breaks_off=end < path.stat().st_size)
 
 
 def _scans(path: Path, stream: IO[bytes], kind: np.dtype[Any]) -> Iterator[tuple[Any, Any]]:

@@ -25,6 +25,7 @@ class Remapped:
     belief: GaussianTrack
     scans: int  # of the log
     left_out: int  # beliefs without a scan in the log
+    breaks_off: bool = False  # the log, within a scan
 
 
 def remap(log: MapLog, belief: Track, *, lags: int = 0) -> Remapped:
@@ -63,7 +64,7 @@ def remap(log: MapLog, belief: Track, *, lags: int = 0) -> Remapped:
     )
     if cross is not None:
         made = made.with_cross(turn_cross(cross, turn))
-    return Remapped(made, len(stamp), left_out)
+    return Remapped(made, len(stamp), left_out, log.breaks_off)
 
 
 def _refuse_other_run(belief: Floats, log: Floats) -> None:

@@ -109,8 +109,9 @@ def remap_text(found: Remapped, log: Path, belief: Track) -> str:
     """How many beliefs have a new covariance, and how much wider it is."""
     before, after = sigma_of(belief), sigma_of(found.belief)
     reported = "" if before is None else f"{words.length(before)} reported, "
+    cut = "; it breaks off within the next" if found.breaks_off else ""
     rows = [
-        ("log", f"{log}, {words.count(found.scans, 'scan')}"),
+        ("log", f"{log}, {words.count(found.scans, 'scan')}{cut}"),
         ("beliefs", words.count_of(len(found.belief), len(belief), "")),
         ("sigma", f"{reported}{words.length(after or 0.0)} carried (median, position, per axis)"),
     ]
