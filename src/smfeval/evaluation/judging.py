@@ -9,6 +9,7 @@ true one is among them, whatever the start was worth.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
+from math import sqrt
 
 import numpy as np
 
@@ -52,8 +53,7 @@ from smfeval.track import GaussianTrack, Track
 from smfeval.why.causes import UNREAD, Why, explanation, loss
 
 NOISE_SCANS = 500  # evenly spaced, on which the noise that ends a verdict is searched
-DECADES, HALVINGS = 100.0, 8  # two decades of sizes at a time; halved so often: to 1.8 %
-RANGES = 3  # of two decades, below the largest
+CLOSE, MOST_TRIED = 0.01, 40  # relative to its size
 LEAST_SHARE = 1e-6
 ROUNDING_RAD = 1e-9  # rotation errors this small are what rounding leaves of zero
 COVERAGE = f"coverage_{words.exact(100 * NOMINAL)}"
@@ -362,29 +362,40 @@ def _ending_noise(verdict: Verdict, fit: BestCaseFit, tracks: JudgedTracks) -> f
     if facts.space == "pose":
         return None
 
-    def convicts(sigma: float, *, windows: bool) -> bool:
+    def judge(sigma: float, *, windows: bool) -> Verdict:
         noise = white_noise(0.0, sigma) if facts.space == "rotation" else white_noise(sigma)
-        found = judge_under_noise(tracks, facts, poses, noise, windows=windows)
-        return found.label == "overconfident"
+        return judge_under_noise(tracks, facts, poses, noise, windows=windows)
 
     variance = np.einsum("nii->n", fit.poses.select_blocks(fit.poses.covariance))
     most = float(np.sqrt(np.mean(fit.nees * variance))) or 1.0
-    least = least_size(partial(convicts, windows=False), most)
-    if least is None or not convicts(least, windows=True):  # the dearest evidence, asked once
-        return least
-    return least_size(partial(convicts, windows=True), most)
+    least = least_size(partial(judge, windows=False), most, verdict.margin)
+    if least is None or judge(least, windows=True).label != "overconfident":
+        return least  # the dearest evidence was asked once
+    return least_size(partial(judge, windows=True), most, verdict.margin)
 
 
-def least_size(convicts: Callable[[float], bool], most: float) -> float | None:
-    """The least size that does not convict, to 1.8 %; None where the largest does."""
-    if convicts(most):
-        return None
-    low, high = most / DECADES, most
-    for _ in range(RANGES):
-        if convicts(low):
+def least_size(judge: Callable[[float], Verdict], most: float, margin: float) -> float | None:
+    """The least size of a noise that does not convict, to 1 %; None where the largest does.
+
+    `margin` is that without noise. Of a mean square e^2 / (S + size^2), 1 / margin is a line over
+    size^2: the next size is where the line through the last two meets 1. Every third one halves
+    what is left, whatever the margins do.
+    """
+    low, high, size = 0.0, most, most
+    last = (0.0, 1 / margin)
+    for tried in range(MOST_TRIED):
+        verdict = judge(size)
+        convicts = verdict.label == "overconfident"
+        if convicts and size == most:
+            return None
+        low, high = (size, high) if convicts else (low, size)
+        here = (size**2, 1 / max(verdict.margin, LEAST_SHARE))
+        slope = (here[1] - last[1]) / (here[0] - last[0])
+        square = here[0] - (here[1] - 1) / slope if slope > 0 else 0.0
+        aim, last = sqrt(max(square, 0.0)), here
+        if high < (1 + CLOSE) * max(low, LEAST_SHARE * most, 0.0 if convicts else aim):
             break
-        low, high = low / DECADES, low
-    for _ in range(HALVINGS):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if convicts(middle) else (low, middle)
+        size = (1 + CLOSE / 2) * aim
+        if tried % 3 == 2 or not low < size < high:
+            size = sqrt(high * (low or high * LEAST_SHARE))
     return high

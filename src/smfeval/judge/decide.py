@@ -153,6 +153,11 @@ class Verdict:
         return None if self.facts.k is None else self.facts.k.high
 
     @property
+    def margin(self) -> float:
+        """The largest bound over what would convict: how far the verdict is from another one."""
+        return max(_bounds(self.facts)[0].values()) / max(1.0, self.facts.gap_factor or 0.0)
+
+    @property
     def correlated_beyond_s(self) -> float | None:
         """Seconds beyond which consistent errors would have to be correlated; None: not needed."""
         first = self.facts.first
@@ -268,8 +273,8 @@ def _open(facts: Facts, reason: Reason) -> Verdict:
     return Verdict("cannot tell", "nothing", facts, reason)
 
 
-def _convict(facts: Facts) -> Verdict | None:
-    """Overconfident, by the evidence that assumes least, with its own bound."""
+def _bounds(facts: Facts) -> tuple[dict[By, float], WindowRow | None]:
+    """Lower bounds of the factor, what assumes least first, and the row of relative motion."""
     first, second = facts.first, facts.second
     tight = [(row, row.interval(MOTION_TAIL / len(facts.rows))[0]) for row in facts.rows]
     row, low = max(tight, key=lambda each: each[1], default=(None, 0.0))
@@ -279,6 +284,12 @@ def _convict(facts: Facts) -> Verdict | None:
         "relative motion": low,
         "averaging": 0.0 if second is None else second.low,
     }
+    return bounds, row
+
+
+def _convict(facts: Facts) -> Verdict | None:
+    """Overconfident, by the evidence that assumes least, with its own bound."""
+    bounds, row = _bounds(facts)
     by = next((name for name, bound in bounds.items() if bound > 1), None)
     if by is None:
         return None

@@ -305,13 +305,18 @@ def _timestamp_jitter(tracks: JudgedTracks, scored: Verdict) -> OtherExplanation
     assumed = f"{words.duration(SOFTWARE_S)} (stamps by software)"
     found = _under_noise((tracks, scored), stamp_jitter(SOFTWARE_S))
 
-    def remains(jitter_s: float) -> bool:
-        left = _under_noise((tracks, scored), stamp_jitter(jitter_s), NOISE_SCANS)
-        return not isinstance(left, str) and left.label == "overconfident"
-
-    # beside a second of jitter nothing may be left of a tiny covariance: then it is not known
-    known = not isinstance(_under_noise((tracks, scored), stamp_jitter(MOST["clock"])), str)
-    needed = Need(least_size(remains, MOST["clock"]), "s") if known else None
+    poses = tracks.poses(tracks.options.space, NOISE_SCANS)
+    try:
+        needed = Need(
+            least_size(
+                lambda size: judge_under_noise(tracks, scored.facts, poses, stamp_jitter(size)),
+                MOST["clock"],
+                scored.margin,
+            ),
+            "s",
+        )
+    except SmfevalError:  # beside a second of jitter nothing is left of a tiny covariance
+        needed = None
     return verdict_row("timestamp jitter", assumed, scored, found, needed=needed)
 
 
