@@ -81,8 +81,8 @@ def test_lines_are_orthonormal_cosine_transforms(rng):
     fft = pytest.importorskip("scipy.fft")
     series = rng.normal(size=(77, 3))
     expected = np.sum(fft.dct(series, axis=0, norm="ortho") ** 2, axis=1)
-    np.testing.assert_allclose(evidence._lines(series), expected, atol=1e-12)
-    assert evidence._lines(series).sum() == pytest.approx(np.sum(series**2))
+    np.testing.assert_allclose(evidence._lines([series])[0], expected, atol=1e-12)
+    assert evidence._lines([series])[0].sum() == pytest.approx(np.sum(series**2))
 
 
 def test_white_errors_have_many_degrees_of_freedom_and_one_error_few(rng):

@@ -102,6 +102,14 @@ class BodyMotion:
         before, after = self._beside(self.scans)
         return 0.5 * (seen(before) + seen(after))
 
+    @cached_property
+    def basis(self) -> Floats:
+        """Orthonormal columns of what `around` varies by. (n, q)."""
+        X = self.around - self.around.mean(axis=0)
+        size = np.linalg.norm(X, axis=0)
+        left, value, _ = np.linalg.svd(X[:, size > 0] / size[size > 0], full_matrices=False)
+        return left[:, value > 1e-6]
+
     def _velocity(self, scans: Ints) -> Floats:
         position, (before, after) = self.track[1], self._beside(scans)
         return (position[after] - position[before]) / self._step_s(scans)
@@ -305,20 +313,22 @@ def fit_best_case(
     """The least sum of squares over the freedoms, near a start or else the best of several.
 
     Those are as the tracks are, weighted Kabsch's, the mean rotations of both bodies, and the
-    solution with the world's freedoms alone, so that no column raises the sum.
+    solution with the world's freedoms alone, so that no column raises the sum. The claim is moved
+    by the lever arm of the start, or of the best.
     """
-    whitening = _whitening(poses)
+    fit = None
     if start is None:
-        fit = _fit_from_starts(poses, freedoms, whitening)
-    else:
-        fit = _descend(poses, freedoms, start, whitening)
-    if not np.any(fit.values.lever_m):
+        fit = _fit_from_starts(poses, freedoms, _whitening(poses))
+        start = fit.values
+    moved = poses
+    if np.any(start.lever_m):
+        carry = lever(start.lever_m)
+        moved = replace(poses, covariance=carry @ poses.covariance @ carry.T)
+        if normal.is_singular(moved.select_blocks(moved.covariance)).any():
+            moved = poses
+    if fit is not None and moved is poses:
         return fit
-    carry = lever(fit.values.lever_m)
-    moved = replace(poses, covariance=carry @ poses.covariance @ carry.T)
-    if normal.is_singular(moved.select_blocks(moved.covariance)).any():
-        return fit
-    return replace(_descend(moved, freedoms, fit.values, _whitening(moved)), poses=poses)
+    return replace(_descend(moved, freedoms, start, _whitening(moved)), poses=poses)
 
 
 def _fit_from_starts(
@@ -499,11 +509,16 @@ def _minimise(
 
     white, size, total = at(values)
     G = columns(freedoms) if freedoms else np.zeros((white.size, 0))
+    curvature = G.T @ G + np.diag(weight)
     for step in range(STEPS if freedoms else 0):
+        settled = COARSE if total > FAR * white.size else SETTLED
+        slope = G.T @ white.reshape(-1) + weight * size
+        if step and slope @ solve_shortest(curvature, slope)[0] < settled * total:
+            break  # the fall that a next step promises
         if step and turning:
             G[:, moves] = columns(turning)
-        slope = G.T @ white.reshape(-1) + weight * size
-        curvature = G.T @ G + np.diag(weight)
+            slope = G.T @ white.reshape(-1) + weight * size
+            curvature = G.T @ G + np.diag(weight)
         before = total
         for damping in DAMPINGS:
             tried = values.step(freedoms, -solve_shortest(curvature, slope, damping)[0])
@@ -511,7 +526,6 @@ def _minimise(
             if found[2] < total:
                 values, (white, size, total) = tried, found
                 break
-        settled = COARSE if total > FAR * white.size else SETTLED
         if not total < (1 - settled) * before:
             break
     return BestCaseFit(freedoms, values, white, poses)

@@ -148,8 +148,9 @@ def averaging(
     mean = (intervals or Intervals()).of(nees, "mean", "1")
     if mean.low is None or mean.high is None:
         return None
-    T, lines = fit.excess, [_lines(each) for each in _both_axes(fit)]
-    spectra = [*lines, *_beside_motion(fit)]
+    T = fit.excess
+    lines, beside = _spectra(fit)
+    spectra = [*lines, *beside]
     nu = min(max(1.0, 3 * float(each.sum() ** 2 / (each**2).sum()) - 2) for each in spectra)
     cv2 = float(nees.var()) / T**2 if T else 0.0
     least = min(nu, _degrees_of_spread(cv2, d))
@@ -213,33 +214,31 @@ def _both_axes(fit: BestCaseFit) -> list[Floats]:
     return [white, np.concatenate([so3.rotate(poses.rotation, half) for half in halves], axis=1)]
 
 
-def _lines(series: Floats) -> Floats:
+def _spectra(fit: BestCaseFit) -> tuple[list[Floats], list[Floats]]:
+    """Lines of what is left, in both axes; and of what follows the motion with those of the rest.
+
+    (n,) each; (q + n,) each.
+    """
+    series = _both_axes(fit)
+    if len(fit.poses) < FEWEST_FOR_SPECTRUM:
+        return _lines(series), []
+    X = fit.poses.motion.basis
+    following = [X.T @ each for each in series]
+    lines = _lines([*series, *(each - X @ B for each, B in zip(series, following, strict=True))])
+    rest = lines[len(series) :]
+    values = [np.linalg.svd(B, compute_uv=False) ** 2 if B.size else B[:, 0] for B in following]
+    return lines[: len(series)], [np.concatenate(each) for each in zip(values, rest, strict=True)]
+
+
+def _lines(series: list[Floats]) -> list[Floats]:
     """Energy of every frequency: squares of orthonormal cosine transforms, over the axes. (n,)."""
-    n = len(series)
-    mirrored = np.concatenate([series, series[::-1]])
-    spectrum = np.fft.rfft(mirrored, axis=0)[:n]
-    turned = spectrum * np.exp(-0.5j * np.pi * np.arange(n) / n)[:, None]
-    energy = np.sum(turned.real**2, axis=1) / (2 * n)
-    energy[0] /= 2
-    return energy
-
-
-def _beside_motion(fit: BestCaseFit) -> list[Floats]:
-    """Lines of what follows the motion, beside those of the rest. (q + n,) each."""
-    poses = fit.poses
-    if len(poses) < FEWEST_FOR_SPECTRUM:
-        return []
-    X = poses.motion.around
-    X = X - X.mean(axis=0)
-    size = np.linalg.norm(X, axis=0)
-    left, value, _ = np.linalg.svd(X[:, size > 0] / size[size > 0], full_matrices=False)
-    X = left[:, value > 1e-6]
-    found = []
-    for series in _both_axes(fit):
-        B = X.T @ series
-        following = np.linalg.svd(B, compute_uv=False) ** 2 if B.size else np.zeros(0)
-        found.append(np.concatenate([following, _lines(series - X @ B)]))
-    return found
+    n, d = series[0].shape
+    together = np.concatenate(series, axis=1).T
+    spectrum = np.fft.rfft(np.concatenate([together, together[:, ::-1]], axis=1))[:, :n]
+    turned = spectrum * np.exp(-0.5j * np.pi * np.arange(n) / n)
+    energy = np.sum((turned.real**2).reshape(len(series), d, n), axis=1) / (2 * n)
+    energy[:, 0] /= 2
+    return list(energy)
 
 
 def _absorbed(fit: BestCaseFit, lines: list[Floats]) -> float:
