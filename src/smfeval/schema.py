@@ -21,7 +21,6 @@ does have exactly these words (`tests/house/test_choices.py`).
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
@@ -236,6 +235,8 @@ def unknown_word(name: str, word: Any, known: Iterable[Any]) -> OptionError:
 
 def suggest_word(word: str, known: Iterable[str]) -> str:
     """What may have been meant: the nearest known word, or all of them."""
+    from difflib import get_close_matches  # noqa: PLC0415  for a mistake alone
+
     known = list(known)
     close = get_close_matches(word, known, n=1)
     return f"{close[0]!r} may be meant" if close else f"it is one of {', '.join(known)}"

@@ -170,8 +170,8 @@ OF_THE_LAB = [("lab", verb) for verb in lab_flags.FLAGS]
 @pytest.mark.parametrize("words", [*((verb,) for verb in VERBS), *OF_THE_LAB], ids=" ".join)
 def test_the_help_of_a_verb_is_short_and_narrow_and_says_where_the_rest_is(words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    table = lab_flags.FLAGS if words[0] == "lab" else FLAGS
-    flags = table[words[-1]].parser(" ".join(words))
+    made = lab_flags.FLAGS[words[-1]] if words[0] == "lab" else FLAGS[words[-1]]()
+    flags = made.parser(" ".join(words))
     short, whole = flags.format_help(), flags.format_help(every=True)
     listed = re.findall(r"^  -.*", short, re.M)
     assert 0 < len(listed) <= 15
@@ -193,7 +193,7 @@ def test_the_first_help_names_six_verbs_and_where_the_others_are(capsys):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_examples_of_a_verb_are_command_lines_that_it_takes(verb, capsys):
-    flags = FLAGS[verb].parser(verb)
+    flags = FLAGS[verb]().parser(verb)
     for example in _examples(flags.format_help()):
         arguments = shlex.split(example.partition(verb)[2])
         assert flags.parse_args(arguments) is not None

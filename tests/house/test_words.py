@@ -209,6 +209,6 @@ def test_no_command_prints_a_word_that_is_gone(words, tmp_path, monkeypatch, cap
 @pytest.mark.parametrize("verb", FLAGS)
 def test_no_help_has_a_word_that_is_gone(verb, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    text = FLAGS[verb].parser(verb).format_help(every=True)
+    text = FLAGS[verb]().parser(verb).format_help(every=True)
     found = [each for line in text.splitlines() for each in read_by_users(line, verb)]
     assert not found, report(found)

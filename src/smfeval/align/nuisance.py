@@ -49,6 +49,7 @@ OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction 
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
 NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
 ALTERNATIONS = 10  # of the mean rotations of the world and of the body
+SETTLED_RAD = 1e-6  # between two of them: a start need not be nearer
 MOST: dict[Freedom, float] = {
     "lever arm": 5.0,  # m: a longer one is of another vehicle
     "clock": 1.0,  # s: one that is later shows at once
@@ -384,9 +385,11 @@ def _mean_rotations(poses: MatchedPoses, plain: Nuisance, *, body: bool) -> Nuis
     turn, found = IDENTITY, plain
     for _ in range(ALTERNATIONS if body else 1):
         between = so3.compose(so3.compose(ours, found.body), so3.inverse(theirs))
-        turn = so3.mean(np.einsum("ni,nj->ij", between, between))
+        last, turn = turn, so3.mean(np.einsum("ni,nj->ij", between, between))
         found = replace(found, turn=turn)
         found = _mean_body(poses, found) if body else found
+        if np.abs(turn - last).max() < SETTLED_RAD:
+            break
     centre = poses.reference_position - plain.shift
     shift = (poses.position - so3.rotate_all(so3.matrix(turn), centre)).mean(axis=0)
     return replace(found, shift=shift)
@@ -486,10 +489,9 @@ def _minimise(
 ) -> BestCaseFit:
     """The least sum |u|^2 near a start, plus the weighted squares of what is held."""
     centre = poses.reference_position.mean(axis=0)
-    width = widths(freedoms)
-    weight = np.repeat([held.get(each, 0.0) for each in freedoms], width)
+    weight = np.repeat([held.get(each, 0.0) for each in freedoms], widths(freedoms))
     turning = tuple(each for each in freedoms if each in OF_TURN)  # columns that follow the values
-    moves = np.repeat([each in turning for each in freedoms], width)
+    moves = np.repeat([each in turning for each in freedoms], widths(freedoms))
 
     def whiten(parts: Floats) -> Floats:
         return whitening @ poses.select(parts)
@@ -497,37 +499,34 @@ def _minimise(
     def columns(of: tuple[Freedom, ...]) -> Floats:
         return whiten(_columns(poses, of, values, centre)).reshape(white.size, -1)
 
-    def at(values: Nuisance) -> tuple[Floats, Floats, float]:
+    def at(values: Nuisance) -> tuple[Nuisance, Floats, Floats, float]:
         white = whiten(errors_of(poses, values, centre)[..., None])[..., 0]
-        size = np.zeros(len(weight))
-        if held:
-            known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
-            zero = [np.zeros(each) for each in width]
-            parts = [known.get(each, none) for each, none in zip(freedoms, zero, strict=True)]
-            size = np.concatenate(parts)
-        return white, size, float(np.einsum("nd,nd->", white, white) + weight @ size**2)
+        known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
+        sizes = (known.get(each, np.zeros(WIDTH.get(each, 3))) for each in freedoms)
+        size = np.concatenate([np.zeros(0), *sizes])
+        total = float(np.einsum("nd,nd->", white, white) + weight @ size**2)
+        return values, white, size, total
 
-    white, size, total = at(values)
+    def fall(damping: float) -> tuple[Nuisance, Floats, Floats, float]:
+        return at(values.step(freedoms, -solve_shortest(curvature, slope, damping)[0]))
+
+    values, white, size, total = at(values)
     G = columns(freedoms) if freedoms else np.zeros((white.size, 0))
     curvature = G.T @ G + np.diag(weight)
     for step in range(STEPS if freedoms else 0):
         settled = COARSE if total > FAR * white.size else SETTLED
         slope = G.T @ white.reshape(-1) + weight * size
-        if step and slope @ solve_shortest(curvature, slope)[0] < settled * total:
-            break  # the fall that a next step promises
-        if step and turning:
-            G[:, moves] = columns(turning)
-            slope = G.T @ white.reshape(-1) + weight * size
-            curvature = G.T @ G + np.diag(weight)
-        before = total
-        for damping in DAMPINGS:
-            tried = values.step(freedoms, -solve_shortest(curvature, slope, damping)[0])
-            found = at(tried)
-            if found[2] < total:
-                values, (white, size, total) = tried, found
-                break
-        if not total < (1 - settled) * before:
+        if step:
+            if slope @ solve_shortest(curvature, slope)[0] < settled * total:
+                break  # what a next step promises
+            if turning:
+                G[:, moves] = columns(turning)
+                slope = G.T @ white.reshape(-1) + weight * size
+                curvature = G.T @ G + np.diag(weight)
+        found = next((each for each in map(fall, DAMPINGS) if each[-1] < total), None)
+        if found is None:
             break
+        values, white, size, total = found
     return BestCaseFit(freedoms, values, white, poses)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from smfeval.maths.arrays import Floats, Ints
 
 Unit = Literal["scans", "s", "m"]
-PATTERN = re.compile(r"(?P<size>\d+\.?\d*|\.\d+)\s*(?P<unit>scans?|s|m)?")
+PATTERN = r"(?P<size>\d+\.?\d*|\.\d+)\s*(?P<unit>scans?|s|m)?"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Extent:
 
 def parse_extent(text: str) -> Extent:
     """Read `100`, `100scans`, `10s` or `30m`."""
-    match = PATTERN.fullmatch(text.strip())
+    match = re.fullmatch(PATTERN, text.strip())
     if match is None:
         raise OptionError(f"{text!r} is no extent; write 100 (scans), 10s or 30m")
     unit = match["unit"] or "scans"

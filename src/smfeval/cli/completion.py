@@ -25,7 +25,7 @@ def whole_parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="store_true", help="print the version")
     verbs = whole.add_subparsers()
     for verb, words in VERBS.items():
-        _add(verbs, verb, words, FLAGS[verb].parser(verb))
+        _add(verbs, verb, words, FLAGS[verb]().parser(verb))
     for name, point in plugins(PLUGIN_VERBS).items():
         other = point.load()
         below = verbs.add_parser(name, help=other.SUMMARY).add_subparsers()

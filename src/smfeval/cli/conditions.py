@@ -23,7 +23,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
-PATTERN = re.compile(r"\s*(?P<name>[\w.]+)\s*(?P<sign>[<>]=?)\s*(?P<limit>[-+\d.eE]+)\s*")
+PATTERN = r"\s*(?P<name>[\w.]+)\s*(?P<sign>[<>]=?)\s*(?P<limit>[-+\d.eE]+)\s*"
 
 COUNTS = ("matched", "scored")
 FAILED = "failed"  # the number of runs that failed
@@ -80,7 +80,7 @@ def score_condition(text: str) -> Condition:
 
 def parse_condition(text: str, names: tuple[str, ...], *, example: str = "k>2") -> Condition:
     """A condition on one of these names."""
-    match = PATTERN.fullmatch(text)
+    match = re.fullmatch(PATTERN, text)
     try:
         limit = float(match["limit"]) if match else None
     except ValueError:

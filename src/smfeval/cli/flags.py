@@ -4,7 +4,6 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +14,10 @@ from smfeval.io.source import STANDARD_INPUT, exists
 from smfeval.options import Options
 from smfeval.schema import Kind, Option, options_at, suggest_word
 
-FLAG = re.compile(r"--[a-z-]+")
-FLAG_WITH_VALUE = re.compile(r"--[a-z-]+=")
+FLAG = r"--[a-z-]+"
 HELP_WIDTH = 98  # columns
 WIDE_CHOICES = 64  # characters: longer lists of words stand in the help of their flag
-NEGATIVE = re.compile(r"-\.?[0-9]")  # how a value below zero begins; no flag does
+NEGATIVE = r"-\.?[0-9]"  # how a value below zero begins; no flag does
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,13 +47,15 @@ class Parser(argparse.ArgumentParser):
         """Raise on an empty value: a variable that is not set would switch a flag off."""
         for before, word in zip(["", *words], words, strict=False):
             flag, value = before if before.startswith("-") else "", word
-            if FLAG_WITH_VALUE.match(word):
+            if re.match(f"{FLAG}=", word):
                 flag, _, value = word.partition("=")
             if not value.strip():
                 self.error(f"{flag}: the value is empty" if flag else "an argument is empty")
 
     def _near_flag(self, unknown: list[str]) -> str:
         """The flag that may be meant by the first unknown one, if any is near."""
+        from difflib import get_close_matches  # noqa: PLC0415  for a mistake alone
+
         wrong = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
         near = get_close_matches(wrong, self._option_string_actions, n=1)
         return f"; {near[0]!r} may be meant" if near else ""
@@ -138,7 +138,7 @@ def join_negative_values(words: Iterable[str]) -> list[str]:
     """`--offset -5ms` as `--offset=-5ms`, for argparse takes `-5ms` for a flag."""
     out: list[str] = []
     for word in words:
-        if out and FLAG.fullmatch(out[-1]) and NEGATIVE.match(word):
+        if out and re.match(NEGATIVE, word) and re.fullmatch(FLAG, out[-1]):
             out[-1] += f"={word}"
         else:
             out.append(word)

@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -183,14 +182,14 @@ def _ending_in_order(signals: list[int]) -> Iterator[None]:
         signals.append(number)
         raise _Stopped
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     usual = (signal.SIG_DFL, signal.default_int_handler)
     before = {each: signal.getsignal(each) for each in ENDING_SIGNALS}
     heard = {each: handler for each, handler in before.items() if handler in usual}
-    for each in heard:  # what `nohup` has us ignore stays ignored
-        signal.signal(each, stop)
+    try:
+        for each in heard:  # what `nohup` has us ignore stays ignored
+            signal.signal(each, stop)
+    except ValueError:  # in a thread, which no signal reaches
+        heard = {}
     try:
         yield
     finally:
@@ -234,7 +233,7 @@ def run_verb(verb: str, arguments: list[str]) -> int:
         return code
     from smfeval.cli.verb_flags import FLAGS  # noqa: PLC0415  --help starts in a blink
 
-    chosen = FLAGS[verb].parser(verb).parse_args(arguments)
+    chosen = FLAGS[verb]().parser(verb).parse_args(arguments)
     return import_module(f"smfeval.cli.{verb}").run(chosen)
 
 

@@ -6,11 +6,9 @@ continuous integration shows.
 
 import argparse
 import re
-import shlex
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from glob import escape
 from importlib import import_module
 from os.path import realpath
 from pathlib import Path
@@ -122,7 +120,9 @@ def _figures_there(path: Path, drawn_from: tuple[str, ...]) -> list[Path]:
     """Files that are there and have the name of a figure that the verb would write."""
     if path.suffix.lower() == ".pdf":
         return []
-    there = sorted(path.parent.glob(f"{escape(path.stem)}_*{escape(path.suffix)}"))
+    start, end = f"{path.stem}_", path.suffix
+    beside = path.parent.glob("*")
+    there = sorted(f for f in beside if f.name.startswith(start) and f.name.endswith(end))
     if not there:
         return []
     from smfeval.show.figures.table import FIGURES  # noqa: PLC0415  matplotlib is slow to import
@@ -208,6 +208,8 @@ def _print_notes(gallery: "Gallery") -> None:
 
 def command_line(verb: str, arguments: list[str]) -> str:
     """What the user typed, for the foot of a page."""
+    import shlex  # noqa: PLC0415  for what is written into results
+
     return shlex.join(["smfeval", *verb.split(), *arguments])
 
 

@@ -3,6 +3,8 @@
 Nothing that computes is imported here, so that `--help` starts without numpy.
 """
 
+from collections.abc import Callable
+
 from smfeval.cli.flags import (
     OUTPUT,
     READING,
@@ -55,8 +57,8 @@ DECLARED: Rows = ("", *option_flags(options_at(ReadOptions, "declare")))
 DRAWN = ("page", "figures")
 SCORE_OUTPUTS = (*DRAWN, "document", "table", "scans", "rerun", "mcap", "evo", "junit", "badge")
 
-FLAGS: dict[str, VerbFlags] = {
-    "score": verb_flags(
+FLAGS: dict[str, Callable[[], VerbFlags]] = {  # made for the verb that is asked for
+    "score": lambda: verb_flags(
         "Does the reported uncertainty of an estimate match its errors?",
         ("est.square --ref truth.tum", "a.square b.square --ref truth.tum --save report.html"),
         flag("estimates", "EST", "one or more estimates, or bag.mcap:/topic", nargs="+"),
@@ -83,7 +85,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="ref align offset extrinsic common ref-sigma from "
         "convention why save force fail-if json quiet verbose",
     ),
-    "pair": verb_flags(
+    "pair": lambda: verb_flags(
         "Is one of these beliefs overconfident? No reference is needed.",
         ("a.square b.square", "a.square b.square c.square --fail-if 'lower_bound>1'"),
         flag("tracks", "TRACK", "two or more estimates of one motion", nargs="+"),
@@ -102,7 +104,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="ref align offset extrinsic axes from "
         "convention save force fail-if json quiet verbose",
     ),
-    "study": verb_flags(
+    "study": lambda: verb_flags(
         "Score every estimator on every track, and compare them over tracks.",
         ("runs/ --save paper.tex", "study.toml --save study.html"),
         flag(
@@ -150,7 +152,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="list workers sensitivity fresh format fail-if recipe "
         "diff init save force json quiet verbose",
     ),
-    "sweep": verb_flags(
+    "sweep": lambda: verb_flags(
         "Turn a knob: does a sharper belief mean smaller errors?",
         ("sweep.toml", "sweep.toml --fail-if not-more-accurate"),
         file("plan", "SWEEP.toml", "knobs and their values; files of runs, or [lab]"),
@@ -163,7 +165,7 @@ FLAGS: dict[str, VerbFlags] = {
         *OUTPUT,
         shown="workers fresh fail-if save force plot json quiet verbose",
     ),
-    "explain": verb_flags(
+    "explain": lambda: verb_flags(
         "Where does the precision that a LiDAR filter reports come from?",
         ("est.square --telemetry updates.csv --ref truth.tum", "study.toml"),
         flag("belief", "BELIEF", "the estimate, or a plan whose estimators have telemetry"),
@@ -186,7 +188,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="ref telemetry telemetry-offset scans voxel align offset "
         "extrinsic from convention save json quiet verbose",
     ),
-    "calibrate": verb_flags(
+    "calibrate": lambda: verb_flags(
         "What should I publish? Learns a correction of covariances, and proves it on other tracks.",
         (
             "runs/*/fastlio2.square --ref '{folder}/reference.tum'",
@@ -227,7 +229,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="ref on model conformal force-one estimator save "
         "write force align extrinsic from convention json verbose",
     ),
-    "table": verb_flags(
+    "table": lambda: verb_flags(
         "Past results in one table: what --json printed, or save wrote in Python.",
         ("runs/*.json", "a.json b.json --columns k,rmse --sort k --format markdown"),
         file(
@@ -247,7 +249,7 @@ FLAGS: dict[str, VerbFlags] = {
         *save_flags("document", "table"),
         *OUTPUT,
     ),
-    "nis": verb_flags(
+    "nis": lambda: verb_flags(
         "Do a filter's innovations match their reported covariance? No reference is needed.",
         ("innovations.csv", "innovations.parquet --gate gps=11.34 --fail-if 'refuted>0'"),
         flag("file", "FILE", "table of innovations: CSV, .parquet, JSON lines; or a PX4 log"),
@@ -266,7 +268,7 @@ FLAGS: dict[str, VerbFlags] = {
         repeated("--fail-if", "'k>2'", "exit with 1 if so"),
         *OUTPUT,
     ),
-    "watch": verb_flags(
+    "watch": lambda: verb_flags(
         "Raise an alarm when a running estimator is overconfident. Exit code 1: alarm.",
         ("a.square b.square --state watch.json", "est.square --ref ref.tum --once"),
         flag(
@@ -317,7 +319,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="ref nis false-alarms tails alert-limit align convention "
         "state once idle every save json quiet verbose",
     ),
-    "check": verb_flags(
+    "check": lambda: verb_flags(
         "What is in this file, and can it be scored?",
         ("est.square", "recording.mcap:/Odometry --from fast-lio2"),
         flag(
@@ -332,7 +334,7 @@ FLAGS: dict[str, VerbFlags] = {
         shown="strict telemetry from convention order format topic gauge "
         "save force json quiet verbose",
     ),
-    "convert": verb_flags(
+    "convert": lambda: verb_flags(
         "Any supported format to any other.",
         ("est.square est.parquet", "recording.mcap:/Odometry est.square --from fast-lio2"),
         flag("source", None, "a track, or bag.mcap:/topic"),
@@ -358,14 +360,14 @@ FLAGS: dict[str, VerbFlags] = {
         shown="to to-convention to-order extrinsic to-body calibration lossy "
         "force from convention format topic json quiet verbose",
     ),
-    "demo": verb_flags(
+    "demo": lambda: verb_flags(
         "Score two beliefs made on the spot.",
         ("", "--save demo"),
         *save_flags(*SCORE_OUTPUTS, FOLDER),
         *OUTPUT,
         shown="save force plot json quiet verbose",
     ),
-    "completion": verb_flags(
+    "completion": lambda: verb_flags(
         "Complete verbs, flags and file names: a script for your shell.",
         ("bash", "zsh"),
         choice("shell", ("bash", "zsh", "fish"), "the shell that the script is for"),

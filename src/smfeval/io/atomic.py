@@ -1,6 +1,5 @@
 """Writing without half-written files: to a temporary name beside the target, then renamed."""
 
-import gzip
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -78,7 +77,9 @@ def open_output(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
     """Bytes to a file, gzipped or not."""
     with path.open("wb") as raw:
         if packed:
-            with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as stream:
+            from gzip import GzipFile  # noqa: PLC0415  for such a name alone
+
+            with GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as stream:
                 yield stream  # type: ignore[misc]  # GzipFile writes bytes
         else:
             yield raw

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.column_names import names_a_covariance, names_a_pose, roles_of
 from smfeval.io.source import (
     FIRST_ROW,
     bare_name,
@@ -44,7 +43,7 @@ class FileHead:
     @cached_property
     def first_row(self) -> list[bytes]:
         """The words of the first line that is neither blank nor a comment (`#`)."""
-        found = FIRST_ROW.search(self.start)
+        found = re.search(FIRST_ROW, self.start)
         return [word for word in re.split(rb"[\s,]+", found[1]) if word] if found else []
 
     @property
@@ -61,6 +60,12 @@ class FileHead:
         names, _, lines = header_names(self.start)
         if not names or not self.first_row:
             return False
+        from smfeval.io.column_names import (  # noqa: PLC0415  for tables with names alone
+            names_a_covariance,
+            names_a_pose,
+            roles_of,
+        )
+
         if self.start.splitlines()[lines - 1].lstrip()[:1] not in (b"#", b""):
             return names_a_pose(names) or self.suffix == ".csv"
         if names_a_covariance(names):
@@ -398,12 +403,12 @@ def possible_sidecars(path: Path) -> tuple[Path, ...]:
 
 
 UBX_BYTES = 64_000  # of a log, in which messages may begin behind text
-UBX_FRAME = re.compile(rb"\xb5\x62(?=(....))", re.S)  # sync, class, number, length
+UBX_FRAME = rb"(?s)\xb5\x62(?=(....))"  # sync, class, number, length
 
 
 def holds_ubx(start: bytes) -> bool:
     """Whether a whole UBX message stands in these bytes, by its checksum (Fletcher's)."""
-    for frame in UBX_FRAME.finditer(start):
+    for frame in re.finditer(UBX_FRAME, start):
         end = frame.end() + 4 + int.from_bytes(frame[1][2:], "little")
         first = second = 0
         for byte in start[frame.end() : end]:

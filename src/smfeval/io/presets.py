@@ -10,7 +10,6 @@ was read. Convention and orders that are not named are those of the standard mes
 """
 
 import re
-from functools import cache
 
 from smfeval.dataclass import dataclass
 from smfeval.schema import Gauge, Order, unknown_word
@@ -226,13 +225,13 @@ def preset_of_algorithm(algorithm: str | None) -> Preset | None:
     Signs between letters do not count; a longer word is another name (`fused` is not `fuse`).
     """
     said = (algorithm or "").lower()
-    return next((each for name, each in PRESETS.items() if _spelling(name).match(said)), None)
-
-
-@cache
-def _spelling(name: str) -> re.Pattern[str]:
-    letters = [letter for letter in name if letter.isalnum()]
-    return re.compile(r"[^a-z0-9]*" + r"[^a-z0-9]*".join(letters) + r"(?![a-z])")
+    places = [at for at, letter in enumerate(said) if letter.isascii() and letter.isalnum()]
+    letters = "".join(said[at] for at in places)
+    for name, preset in PRESETS.items():
+        spelt = "".join(filter(str.isalnum, name))
+        if letters.startswith(spelt) and not re.match("[a-z]", said[places[len(spelt) - 1] + 1 :]):
+            return preset
+    return None
 
 
 def preset_named(name: str | None) -> Preset | None:

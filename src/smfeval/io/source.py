@@ -7,14 +7,12 @@ a file up to the limit.
 """
 
 import atexit
-import gzip
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -35,14 +33,14 @@ METADATA_BYTES = 16_000_000  # of the metadata.yaml of a bag
 COPIED_BYTES = 2**20  # of standard input at a time
 LONGEST_SHOWN_NAME = 100  # characters of a path that the system cannot look up
 
-FIRST_ROW = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.M)
-BINARY_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+FIRST_ROW = rb"(?m)^[^\S\n]*([^\s#][^\n]*)"
+BINARY_BYTES = rb"[\x00-\x08\x0e-\x1f\x7f]"
+URL = r"[A-Za-z][A-Za-z0-9+.-]+://"
 
 
 def is_url(source: object) -> bool:
     """Whether a source is a URL."""
-    return isinstance(source, str) and URL.match(source) is not None
+    return isinstance(source, str) and "://" in source and re.match(URL, source) is not None
 
 
 def spell_source(place: str | Path, option: str, *values: str) -> str:
@@ -129,7 +127,7 @@ def standard_input() -> Path:
     return path
 
 
-class _ProgressFile:
+class ProgressFile:
     """A file that tells how much of it was read."""
 
     def __init__(self, file: IO[bytes], size: int):
@@ -177,29 +175,6 @@ def refuse_size(path: Path | str, size: int, most: int | None = None) -> None:
         )
 
 
-class _LimitedGzip(gzip.GzipFile):
-    """A gzipped file that is unpacked up to a limit."""
-
-    path: Path
-    most: int | None = None
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read at most `size` bytes."""
-        return self._checked(super().read(self._room(size)))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        """Read to the end of the line."""
-        return self._checked(super().readline(self._room(size)))
-
-    def _room(self, size: int | None) -> int:
-        room = (_limit.get() if self.most is None else self.most) + 1 - self.tell()
-        return room if size is None or size < 0 else min(size, room)
-
-    def _checked(self, data: bytes) -> bytes:
-        refuse_size(self.path, self.tell(), self.most)
-        return data
-
-
 @contextmanager
 def open_input(path: Path, *, most: int | None = None, whole: bool = True) -> Iterator[IO[bytes]]:
     """Bytes of a file, unpacked if it is gzipped, whatever its name says.
@@ -213,17 +188,17 @@ def open_input(path: Path, *, most: int | None = None, whole: bool = True) -> It
             packed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
             size = path.stat().st_size
-            counted = _ProgressFile(raw, size)
+            counted = ProgressFile(raw, size)
             if packed:
-                with _LimitedGzip(fileobj=counted) as stream:
-                    stream.path, stream.most = path, most
-                    yield stream  # type: ignore[misc]  # GzipFile reads bytes
+                from smfeval.io.packed import unpack  # noqa: PLC0415  gzip takes a while to import
+
+                check = partial(refuse_size, path, most=most)
+                with unpack(counted, path, _limit.get() if most is None else most, check) as stream:
+                    yield stream
             else:
                 if whole:
                     refuse_size(path, size, most)
                 yield counted  # type: ignore[misc]  # reads like a file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(f"{path}: the gzip data is damaged or cut off ({error})") from error
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -332,12 +307,12 @@ def _map_text(value: Any, function: Callable[[str], Any]) -> Any:
 
 def is_binary(data: bytes) -> bool:
     """Whether bytes cannot be text: control characters other than those of line ends and tabs."""
-    return BINARY_BYTES.search(data) is not None
+    return re.search(BINARY_BYTES, data) is not None
 
 
 def _shows_first_row(start: bytes) -> bool:
     """Whether a row that is no comment ends in these bytes, or they cannot be rows at all."""
-    found = FIRST_ROW.search(start)
+    found = re.search(FIRST_ROW, start)
     if found is None:
         return not start or is_binary(start)
     ended = found.end() < len(start)

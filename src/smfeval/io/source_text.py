@@ -20,12 +20,11 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.source import STANDARD_INPUT, URL, exists, is_url
 from smfeval.schema import options_of, suggest_word
 
-CHAIN = re.compile(r"(?P<path>.+?):tf=(?P<tf>[^:]+:[^:]+)", re.S)
-TOPIC = re.compile(r"(?P<path>.{2,}):(?P<topic>/[\w/~.\-]*)", re.S)  # C:/ is a drive
-BARE_TOPIC = re.compile(r"(?P<path>.{2,}):(?P<topic>\w[\w/~.\-]*)", re.S)
+CHAIN = r"(?s)(?P<path>.+?):tf=(?P<tf>[^:]+:[^:]+)"
+TOPIC = r"(?s)(?P<path>.{2,}):(?P<topic>/[\w/~.\-]*)"  # C:/ is a drive
+BARE_TOPIC = r"(?s)(?P<path>.{2,}):(?P<topic>\w[\w/~.\-]*)"
 WITH_TOPICS = (".bag", ".mcap", ".db3", ".ulg", ".ulg.gz", ".bin")  # files of several tracks
 KEY = r"(?=[A-Za-z][\w-]*=)"
-OPTIONS, URL_OPTIONS = (re.compile(rf"(.+){sign}{KEY}(.+)", re.S) for sign in ("[?]", "#"))
 KEYS = {
     name.replace("_", "-"): each
     for each in options_of(ReadOptions)
@@ -61,13 +60,13 @@ def parse_source(source: str | Path) -> tuple[str, dict[str, Any]]:
 
 def split_topic(text: str) -> tuple[str, dict[str, str]]:
     """Path or URL, and the topic or chain of transforms behind it."""
-    scheme = URL.match(text)
+    scheme = re.match(URL, text)
     start = scheme.end() if scheme else 0
-    if found := CHAIN.fullmatch(text, start):
+    if found := re.compile(CHAIN).fullmatch(text, start):
         return text[: found.end("path")], {"tf": found["tf"]}
-    if found := TOPIC.fullmatch(text, start):
+    if found := re.compile(TOPIC).fullmatch(text, start):
         return text[: found.end("path")], {"topic": found["topic"]}
-    if found := BARE_TOPIC.fullmatch(text, start):
+    if found := re.compile(BARE_TOPIC).fullmatch(text, start):
         path = text[: found.end("path")]
         if path.lower().endswith(WITH_TOPICS) or (not start and exists(Path(path))):
             return path, {"topic": f"/{found['topic']}"}
@@ -76,7 +75,8 @@ def split_topic(text: str) -> tuple[str, dict[str, str]]:
 
 def split_options(text: str) -> tuple[str, dict[str, Any]]:
     """The text before its options of reading, and these."""
-    found = (URL_OPTIONS if is_url(text) else OPTIONS).fullmatch(text)
+    sign = "#" if is_url(text) else "[?]"
+    found = re.fullmatch(rf"(?s)(.+){sign}{KEY}(.+)", text)
     if found is None:
         file, _, key = text.rpartition("?")
         if file and not is_url(text) and exists(Path(file)):

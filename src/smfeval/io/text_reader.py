@@ -5,7 +5,6 @@ Read in chunks of whole lines, so memory stays bounded and gzip streams; a stamp
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from gzip import GzipFile
 from io import SEEK_CUR
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -16,7 +15,15 @@ from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.parsers import NUMBER, Layout, invalid_stamp_reason, parse_rows, split_words
-from smfeval.io.source import BOM, HEADER_BYTES, LINE_BYTES, NO_ROW, is_binary, open_input
+from smfeval.io.source import (
+    BOM,
+    HEADER_BYTES,
+    LINE_BYTES,
+    NO_ROW,
+    ProgressFile,
+    is_binary,
+    open_input,
+)
 from smfeval.maths.arrays import Floats, Ints, read_only
 from smfeval.maths.se3 import Pose
 from smfeval.maths.stamps import seconds_text
@@ -152,7 +159,7 @@ def _line_chunks(path: Path, first: bytes, stream: IO[bytes]) -> Iterator[bytes]
         return rest
 
     while True:
-        if isinstance(stream, GzipFile):
+        if not isinstance(stream, ProgressFile):  # to go back, it would be unpacked again
             chunk = stream.read(CHUNK_BYTES)
             chunk = chunk if chunk.endswith(NEW_LINE) else chunk + rest_of_line()
         else:  # look ahead for the end of the line, and read at one go

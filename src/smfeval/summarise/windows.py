@@ -6,7 +6,6 @@ a scan; if windows further apart are independent, the correlation of neighbours 
 the mean NEES is worth at least two thirds of its degrees of freedom.
 """
 
-from bisect import bisect_left
 from dataclasses import replace
 from functools import cached_property
 
@@ -268,12 +267,13 @@ def _select_windows(found: Windows, at: Ints) -> Windows:
 def _given_starts(joint: Joint, horizon: int) -> Ints:
     """Starts of given pairs of this horizon that do not overlap."""
     assert joint.pairs is not None
-    starts = joint.pairs[joint.pairs[:, 1] - joint.pairs[:, 0] == horizon, 0].tolist()
+    starts = joint.pairs[joint.pairs[:, 1] - joint.pairs[:, 0] == horizon, 0]
+    after = np.searchsorted(starts, starts + horizon).tolist()
     chosen, at = [], 0
     while at < len(starts):
-        chosen.append(starts[at])
-        at = bisect_left(starts, starts[at] + horizon)
-    return np.array(chosen, dtype=np.int64)
+        chosen.append(at)
+        at = after[at]
+    return starts[chosen]
 
 
 def given_horizons(joint: Joint) -> list[int]:

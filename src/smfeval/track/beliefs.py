@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass as standard_dataclass
+from dataclasses import field, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smfeval import words
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths.arrays import Bools, Floats, Ints, read_only
 from smfeval.maths.stamps import NANOSECONDS
@@ -68,7 +70,7 @@ Index = int | slice | Sequence[int] | Ints | Bools
 Rows = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@standard_dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Drawable):
     """Beliefs over time: the part of a track that does not depend on how a belief is written."""
 

@@ -6,8 +6,8 @@ fields are all in the evidence.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
-from string import Formatter
 from typing import Any
 
 from smfeval import words
@@ -122,21 +122,23 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 }
 
 
-class _Writer(Formatter):
-    """Fields written by `words`."""
+@dataclass(frozen=True)
+class _Field:
+    """A value that is written by the writer of its format's name."""
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """The value by the writer of that name."""
-        return WRITERS.get(format_spec, str)(value)
+    value: Any
+
+    def __format__(self, name: str) -> str:
+        return WRITERS.get(name, str)(self.value)
 
 
 def _write(text: Text, evidence: Evidence) -> str:
     if callable(text):
         return text(evidence)
-    writer = _Writer()
+    fields = {name: _Field(value) for name, value in evidence.items()}
     for each in (text,) if isinstance(text, str) else text:
-        if {name for _, name, _, _ in writer.parse(each) if name} <= evidence.keys():
-            return writer.vformat(each, (), evidence)
+        with suppress(KeyError):  # it speaks of what was not seen
+            return each.format_map(fields)
     raise ValueError(f"no sentence speaks of {', '.join(evidence)}")
 
 

@@ -36,6 +36,7 @@ LONG_WINDOWS = 32  # tell a lever arm: in short ones a clock that is late looks 
 CLOSER = 0.5  # an inverse or a lever arm that leaves less than this part of a rotation or error
 LEAST_LEVER_M = 0.03  # real filters that are honest about their body show 1 cm, seldom 2
 ALTERNATIONS = 20
+SETTLED_M = 1e-7  # between two of them
 BLOCKS = 8  # stretches of the track whose rotations X are compared
 MOVING_M = 0.5  # a path shorter than this says nothing about the motion
 GIANT = 5.0  # medians: a longer motion of one window counts as one so long
@@ -431,7 +432,9 @@ def body_between(ours: WindowMotion, theirs: WindowMotion, *, turns: bool = True
             moved = replace(ours, displacement=ours.displacement + turned @ lever)
             between = rotation_between(moved, theirs)
         left = theirs.displacement @ between.T - ours.displacement
-        lever = solution @ left.reshape(-1)
+        last, lever = lever, solution @ left.reshape(-1)
+        if np.abs(lever - last).max() < SETTLED_M:
+            break
     return lever, so3.quaternion(between)
 
 
