@@ -1,6 +1,7 @@
 """Verbs of other distributions: found by their entry points, and only where somebody asks."""
 
 import importlib.metadata
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from smfeval.cli.completion import whole_parser
 from smfeval.cli.flags import Parser
 from smfeval.cli.main import usage
+from smfeval.cli.plugins import SWEEPS, VERBS, plugins
 from support.commands import refused, run
 
 INSTALL = (
@@ -16,17 +18,20 @@ INSTALL = (
 
 
 @pytest.fixture
-def install(monkeypatch):
-    """Make it look as if only some entry points of verbs were installed."""
+def install(monkeypatch, tmp_path):
+    """Make it look as if only these verbs of others were installed, as pip would install them."""
 
-    def pretend(**points):
-        made = [
-            SimpleNamespace(name=name, load=lambda loaded=loaded: loaded)
-            for name, loaded in points.items()
-        ]
-        monkeypatch.setattr(
-            importlib.metadata, "entry_points", lambda group: made * (group == "smfeval.verbs")
+    def pretend(**modules):
+        path = SimpleNamespace(path=[str(tmp_path), str(tmp_path / "gone")])
+        monkeypatch.setattr("smfeval.cli.plugins.sys", path)
+        told = tmp_path / "other-1.0.dist-info"
+        told.mkdir()
+        lines = (f"{name} = brought_{name}\n" for name in modules)
+        (told / "entry_points.txt").write_text(
+            "[console_scripts]\nlab = other:main\n\n[smfeval.verbs]\n" + "".join(lines)
         )
+        for name, module in modules.items():
+            monkeypatch.setitem(sys.modules, f"brought_{name}", module)
 
     return pretend
 
@@ -57,9 +62,15 @@ def test_a_verb_that_is_brought_is_listed_run_completed_and_suggested(install, c
     assert "say" in whole_parser().format_help()
 
 
-def test_a_verb_of_ours_looks_for_no_entry_points(monkeypatch, capsys):
-    def asked(**wanted):
-        raise AssertionError(wanted)
+def test_what_is_installed_is_what_the_standard_library_finds():
+    for group in (VERBS, SWEEPS):
+        points = importlib.metadata.entry_points(group=group)
+        assert plugins(group) == {point.name: point.value for point in points}
 
-    monkeypatch.setattr(importlib.metadata, "entry_points", asked)
+
+def test_a_verb_of_ours_looks_for_no_entry_points(monkeypatch, capsys):
+    def asked(group):
+        raise AssertionError(group)
+
+    monkeypatch.setattr("smfeval.cli.main.plugins", asked)
     assert run(capsys, "demo", "-q").code == 0

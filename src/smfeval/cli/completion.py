@@ -7,7 +7,7 @@ import shtab
 
 from smfeval.cli.main import VERBS
 from smfeval.cli.plugins import VERBS as PLUGIN_VERBS
-from smfeval.cli.plugins import plugins
+from smfeval.cli.plugins import load_plugin, plugins
 from smfeval.cli.verb_flags import FLAGS
 
 NAMES_A_FILE = re.compile(r"FILE|FOLDER|EST|REF|TRACK|SRC|DST|\.toml|\.json|RECORDING")
@@ -26,8 +26,8 @@ def whole_parser() -> argparse.ArgumentParser:
     verbs = whole.add_subparsers()
     for verb, words in VERBS.items():
         _add(verbs, verb, words, FLAGS[verb]().parser(verb))
-    for name, point in plugins(PLUGIN_VERBS).items():
-        other = point.load()
+    for name in plugins(PLUGIN_VERBS):
+        other = load_plugin(PLUGIN_VERBS, name)
         below = verbs.add_parser(name, help=other.SUMMARY).add_subparsers()
         for verb, words in other.VERBS.items():
             _add(below, verb, words, other.parser(verb))
