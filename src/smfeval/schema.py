@@ -178,10 +178,11 @@ def options_of(made: Any) -> tuple[Option, ...]:
     )
 
 
+@cache
 def options_at(made: type, place: str) -> tuple[Option, ...]:
     """The options that apply at a place, as they are there."""
     return tuple(
-        replace(each, **each.differs.get(place, {}))
+        replace(each, **each.differs[place]) if place in each.differs else each
         for each in options_of(made)
         if place in each.at
     )

@@ -49,7 +49,7 @@ OPEN = 1e-11  # eigenvalue of the scaled normal matrix, below which a direction 
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0, 1e2, 1e4)  # Levenberg's, until the sum falls
 NEAR_RAD = 0.05  # between rotations of the world, that end at one solution
 ALTERNATIONS = 10  # of the mean rotations of the world and of the body
-SETTLED_RAD = 1e-6  # between two of them: a start need not be nearer
+SETTLED_RAD = 1e-3  # between two of them: a start need not be nearer
 MOST: dict[Freedom, float] = {
     "lever arm": 5.0,  # m: a longer one is of another vehicle
     "clock": 1.0,  # s: one that is later shows at once
