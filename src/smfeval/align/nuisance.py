@@ -41,6 +41,7 @@ OF_TURN: tuple[Freedom, ...] = ("rotation", "yaw", "scale")  # whose columns dep
 WIDTH = {"yaw": 1, "scale": 1, "clock": 1}  # columns; the others have 3
 MOST_SCANS = 2000  # evenly spaced: every subset of scans is a valid test, and more tell little more
 START_SCANS = 300  # of them, that give a start
+VARIES = 1e-12  # eigenvalue of unit columns of motion, below which they are not independent
 STEPS = 40  # Gauss-Newton steps
 SETTLED = 1e-7  # relative fall of the sum after which it has settled
 FAR, COARSE = 100.0, 1e-3  # where T is so large, no honest belief is near: the sum may be coarser
@@ -108,8 +109,10 @@ class BodyMotion:
         """Orthonormal columns of what `around` varies by. (n, q)."""
         X = self.around - self.around.mean(axis=0)
         size = np.linalg.norm(X, axis=0)
-        left, value, _ = np.linalg.svd(X[:, size > 0] / size[size > 0], full_matrices=False)
-        return left[:, value > 1e-6]
+        X = X[:, size > 0] / size[size > 0]
+        value, vector = np.linalg.eigh(X.T @ X)
+        seen = value > VARIES
+        return X @ (vector[:, seen] / np.sqrt(value[seen]))
 
     def _velocity(self, scans: Ints) -> Floats:
         position, (before, after) = self.track[1], self._beside(scans)

@@ -129,11 +129,15 @@ class JudgedTracks:
         else:
             assert isinstance(space, RotationSpace | PoseSpace)
             rows, world = space.claimed.rows, space.claimed.frame == "world"
-        of = partial(self._poses, tuple(sorted(rows)), "world" if world else "body")
+        frame: Frame = "world" if world else "body"
+        of = partial(self._poses, tuple(sorted(rows)), frame)
         left, particles = self.left, self.claim.particles
         if particles is not None:
             left = left[particles[left] > len(rows) + FEWEST_MORE]
-        found = of(left[spaced_indices(len(left), most)])
+        if particles is None and most == MOST_SCANS:
+            found = replace(self._spaced, rows=tuple(sorted(rows)), frame=frame)
+        else:
+            found = of(left[spaced_indices(len(left), most)])
         if not normal.is_singular(found.select_blocks(found.covariance)).any():
             return found
         regular = [
@@ -143,6 +147,12 @@ class JudgedTracks:
         ]
         scans = np.concatenate(regular)
         return of(scans[spaced_indices(len(scans), most)])
+
+    @cached_property
+    def _spaced(self) -> MatchedPoses:
+        """The scans that the fits of all spaces share, with one motion."""
+        scans = self.left[spaced_indices(len(self.left), MOST_SCANS)]
+        return self._poses(tuple(range(6)), "body", scans)
 
     def _poses(self, rows: tuple[int, ...], frame: Frame, scans: Ints) -> MatchedPoses:
         """Some scans, with what is claimed for their errors in the axes of the estimate's body."""
