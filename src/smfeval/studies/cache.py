@@ -55,6 +55,18 @@ def digest_value(value: Any) -> str:
     return hashlib.blake2b(canonical(value).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
+_TEXTS: dict[int, tuple[Any, str]] = {}
+
+
+def canonical_once(value: Any) -> str:
+    """`canonical` of an object that many tasks share."""
+    known, text = _TEXTS.get(id(value), (None, ""))
+    if known is not value:
+        text = canonical(value)
+        _TEXTS[id(value)] = (value, text)
+    return text
+
+
 def canonical(value: Any) -> str:
     """One text for equal values, on every machine; a kind of value that is not known raises."""
     if value is None or isinstance(value, str | int):

@@ -1,6 +1,6 @@
 """What a study found: one result per task, and the tables over tracks."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from math import exp
 from sys import intern
 from typing import Any
@@ -190,8 +190,7 @@ def intern_texts(value: Any) -> Any:
         return intern(value)
     if isinstance(value, tuple):
         return tuple(map(intern_texts, value))
-    if value is None or isinstance(value, float | int):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return type(value)(*(intern_texts(getattr(value, each.name)) for each in fields(value)))
+    if is_dataclass(value):
+        held = vars(value)  # each value is replaced by an equal one
+        held.update((name, intern_texts(each)) for name, each in held.items())
     return value

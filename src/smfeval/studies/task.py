@@ -30,6 +30,7 @@ from smfeval.studies.cache import (
     CHANGED,
     Cache,
     Result,
+    canonical_once,
     code_version,
     digest_path,
     digest_value,
@@ -233,7 +234,7 @@ def task_key(task: Task | PairTask) -> str:
             type(task).__name__,
             tuple(map(of_input, task.inputs)),
             tuple(map(of_extrinsic, (*task.extrinsics, *_tables(task)))),
-            task.options,
+            canonical_once(task.options),
             task.reference_offset_s if isinstance(task, PairTask) else None,
             task.sensitivity,
         )
