@@ -24,7 +24,9 @@ the same in all directions: the header key INCREMENTS, as a growth law writes it
 (`calibration.law`).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -99,7 +101,8 @@ class Growth:
     lags
         Scans apart at which growth was looked at.
     shrinking
-        Share of scans whose covariance shrank over each lag, for each level.
+        Share of scans whose covariance shrank over each lag, for each level; up to the first lag
+        that speaks against it.
     reason
         One plain sentence.
     """
@@ -242,13 +245,15 @@ def growth(claim: Claim, *, up: tuple[float, float, float] = UP) -> Growth:
         return Growth(None, (), {}, f"{n} scans are too few to derive cross-covariances")
     first = shortest_lag(n)
     lags = tuple(sorted({lag for lag in (first, 2 * first, n // 10, n // 4) if lag >= first}))
-    starts = [spaced_indices(n - lag, SAMPLES) for lag in lags]  # evenly along the track
-    s = np.concatenate(starts)
-    steps = steps_between(claim, s, s + np.repeat(lags, [len(scans) for scans in starts]))
+
+    @cache
+    def steps_at(lag: int) -> Steps:
+        scans = spaced_indices(n - lag, SAMPLES)  # evenly along the track
+        return steps_between(claim, scans, scans + lag)
 
     shrinking = {}
     for level in LEVELS:
-        shrinking[level], problem = _at_level(level, lags, steps, claim, np.array(up))
+        shrinking[level], problem = _at_level(level, lags, steps_at, claim, np.array(up))
         if not problem:
             return Growth(level, lags, shrinking, GROWS_AS[level])
     reason, worst = problem, min(max(shares) for shares in shrinking.values())
@@ -278,29 +283,33 @@ class Steps(NamedTuple):
     arm: Floats  # (m, 3)
     earlier: Floats  # (m, 6, 6)
     later: Floats  # (m, 6, 6)
-    lag: Ints  # t - s, (m,)
 
 
 def steps_between(claim: Claim, s: Ints, t: Ints) -> Steps:
     """Steps from scans to later ones."""
     early, late = claim[s], claim[t]
-    return Steps(early.position - late.position, early.in_world(), late.in_world(), t - s)
+    return Steps(early.position - late.position, early.in_world(), late.in_world())
 
 
 def _at_level(
-    level: int, lags: tuple[int, ...], steps: Steps, claim: Claim, up: Floats
+    level: int,
+    lags: tuple[int, ...],
+    steps_at: Callable[[int], Steps],
+    claim: Claim,
+    up: Floats,
 ) -> tuple[tuple[float, ...], str]:
-    """Share of shrinking scans at each lag, and what speaks against the level, if anything."""
-    n = len(claim)
-    shares = shrinking_shares(level, lags, steps, up)
-    if max(shares) > SHRUNK_SHARE:
-        return shares, f"covariances shrink between {words.share(max(shares))} of scans"
+    """Share of shrinking scans at lags up to the first that is against the level, and what is."""
+    n, shares = len(claim), tuple[float, ...]()
+    for lag in lags:
+        shares = (*shares, shrinking_share(level, steps_at(lag), up))
+        if shares[-1] > SHRUNK_SHARE:
+            return shares, f"covariances shrink between {words.share(shares[-1])} of scans"
     whole = growth_over(level, steps_between(claim, np.array([1]), np.array([n - 1])), up)
     if not (whole >= GROWN).all() or not len(whole):
         return shares, "covariances hardly grow from the start to the end"
     if level == 3:
-        shortest = Steps(*(each[steps.lag == lags[0]] for each in steps))
-        if quantile_of(growth_over(level, shortest, up), 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
+        shortest = growth_over(level, steps_at(lags[0]), up)
+        if quantile_of(shortest, 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
             return shares, "covariances do not grow steadily"
     first, last = np.einsum("nii->ni", claim.covariance[[1, -1]])[:, 3:].sum(axis=1)
     if level < 6 and last > WIDER * first and _has_no_blocks(claim):  # integrated, but left out
@@ -326,7 +335,7 @@ def _has_no_blocks(claim: Claim) -> bool:
 
 def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     """g = 1 - lambda_max(P_t^-1 P_s->t); pairs whose P_t is singular are left out. (m,)."""
-    later, earlier, _ = _integrated_over(level, steps, up)
+    later, earlier = _integrated_over(level, steps, up)
     scale = np.sqrt(np.diagonal(later, axis1=1, axis2=2))
     scale = scale[:, :, None] * scale[:, None, :]
     value, vector = np.linalg.eigh(later / scale)
@@ -334,27 +343,24 @@ def growth_over(level: int, steps: Steps, up: Floats) -> Floats:
     return 1 - np.linalg.eigvalsh(np.swapaxes(root, 1, 2) @ (earlier / scale) @ root)[:, -1]
 
 
-def shrinking_shares(
-    level: int, lags: tuple[int, ...], steps: Steps, up: Floats
-) -> tuple[float, ...]:
-    """Share of pairs at each lag with g < SHRUNK: (1 - SHRUNK) P_t - P_s->t has a negative pivot.
+def shrinking_share(level: int, steps: Steps, up: Floats) -> float:
+    """Share of pairs with g < SHRUNK: (1 - SHRUNK) P_t - P_s->t has a negative pivot.
 
     1 where P_t is singular throughout.
     """
-    later, earlier, lag = _integrated_over(level, steps, up)
+    later, earlier = _integrated_over(level, steps, up)
     shrank = smallest_pivot((1 - SHRUNK) * later - earlier) < 0
-    at_lags = (shrank[lag == each] for each in lags)
-    return tuple(float(np.mean(each)) if len(each) else 1.0 for each in at_lags)
+    return float(np.mean(shrank)) if len(shrank) else 1.0
 
 
-def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floats, Ints]:
-    """P_t, P_s->t and t - s of the pairs whose P_t is regular."""
+def _integrated_over(level: int, steps: Steps, up: Floats) -> tuple[Floats, Floats]:
+    """P_t and P_s->t of the pairs whose P_t is regular."""
     later = integrated_covariance(level, None, steps.later, up)
     regular = smallest_pivot(later) > SURELY_REGULAR
     doubtful = np.flatnonzero(~regular)
     regular[doubtful] = correlation_eigenvalue(later[doubtful]) > SINGULAR
     earlier = integrated_covariance(level, steps.arm[regular], steps.earlier[regular], up)
-    return later[regular], earlier, steps.lag[regular]
+    return later[regular], earlier
 
 
 # The integrated part x, and the pose error (e, theta) = H x + w
