@@ -213,10 +213,8 @@ def usage() -> str:
 
 
 def _run_verb(verb: str, arguments: list[str]) -> int:
-    # numpy reads these when it is imported. Of tall and thin arrays threads would only spin, and
-    # pages of 2 MB that are asked for one by one took a fifth of the CPU at a million scans.
+    # numpy reads it when it is imported; of tall and thin arrays threads would only spin
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
     from smfeval.errors import SmfevalError  # noqa: PLC0415  --help starts in a blink
 
     try:
