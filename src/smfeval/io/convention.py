@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval.dataclass import dataclass
-from smfeval.errors import FormatError
+from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
@@ -117,8 +117,7 @@ def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order
 def refuse_negative(deviation: Floats, where: Callable[[int], str]) -> None:
     """Raise on a standard deviation below zero, and name its row. (n, d)."""
     negative = (deviation < 0).any(axis=1)
-    if negative.any():
-        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
+    refuse_row(negative, where, lambda row: "a standard deviation is negative")
 
 
 def from_deviations(deviation: Floats) -> Floats:

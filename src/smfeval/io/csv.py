@@ -42,6 +42,7 @@ from smfeval.io.convention import (
 from smfeval.io.covariance_names import Reading, unread_columns
 from smfeval.io.formats import header_names
 from smfeval.io.geodetic import local_from_llh, refuse_off_earth
+from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
     LAST_STAMP,
@@ -198,9 +199,7 @@ class CsvRows:
 
         bare = text.str.replace(r"(Z|[+-]00:?00)?$", "").str.replace(" ", "T")
         dates = bare.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="ns", strict=False)
-        if dates.null_count():
-            row = int(dates.is_null().arg_max() or 0)
-            raise FormatError(f"{self.where(row)}: {text[row]!r} is not a date in UTC")
+        refuse_row(dates.is_null(), self.where, lambda row: f"{text[row]!r} is not a date in UTC")
         return dates.to_physical().cast(pl.Int64).to_numpy()
 
     def _nanoseconds(self) -> Ints:
@@ -210,12 +209,10 @@ class CsvRows:
             return np.zeros(len(self.cells), np.int64)
         seconds, part = self.numbers([self.meanings.stamp, column]).T
         wrong = (part < 0) | (part >= NANOSECONDS) | (part % 1 != 0) | (seconds % 1 != 0)
-        if wrong.any():
-            both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
-            raise FormatError(
-                f"{self.where(int(np.argmax(wrong)))}: {both} are not seconds and what is beyond "
-                f"them; say which is the stamp: {spell_source(self.path, 'columns', 'stamp=NAME')}"
-            )
+        both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
+        how = spell_source(self.path, "columns", "stamp=NAME")
+        told = f"{both} are not seconds and what is beyond them; say which is the stamp: {how}"
+        refuse_row(wrong, self.where, lambda row: told)
         return part.astype(np.int64)
 
     def _refuse(self, column: int, row: int, word: str | None) -> None:

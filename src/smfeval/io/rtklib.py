@@ -23,6 +23,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.convention import POSITION_ONLY, refuse_negative
 from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth
+from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import DECIMALS
 from smfeval.io.source import BOM, open_input
@@ -46,12 +47,7 @@ class PositionLayout:
 
     axes: Axes
     columns: tuple[str, ...]
-    degrees_only: bool = True  # False: latitude and longitude as degrees, minutes and seconds
-
-    @property
-    def words(self) -> int:
-        """Words that a row has for the position."""
-        return 3 if self.degrees_only else 7
+    words: int = 3  # of a row; 7: latitude and longitude are degrees, minutes and seconds
 
 
 COMMON_COLUMNS = ("q", "ns")
@@ -61,7 +57,7 @@ POSITION_LAYOUTS = {
         "llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)
     ),
     "latitude(d'\")": PositionLayout(
-        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), degrees_only=False
+        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), words=7
     ),
     "x-ecef": PositionLayout(
         "ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
@@ -188,13 +184,8 @@ def _row_words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
     """The words of each row, which must be as many as the heading has. (n, width)."""
     squeezed = text.str.replace_all(r"[\s,]+", " ").str.strip_chars(" ")
     counts = squeezed.str.count_matches(" ", literal=True) + 1
-    wrong = counts != heading.width
-    if wrong.any():
-        row = wrong.arg_max() or 0
-        raise FormatError(
-            f"{where(row)}: {counts[row]} columns; the heading has {heading.width} "
-            "(with two for the time)"
-        )
+    needed = f"the heading has {heading.width} (with two for the time)"
+    refuse_row(counts != heading.width, where, lambda row: f"{counts[row]} columns; {needed}")
     return squeezed.str.split_exact(" ", heading.width - 1).struct.unnest()
 
 
@@ -211,12 +202,8 @@ def _parse_stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
         exact = second.cast(pl.Decimal(38, DECIMALS), strict=False).to_physical()
         exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
         stamp = (GPS_EPOCH_S + week * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
-    if stamp.null_count():
-        row = stamp.is_null().arg_max() or 0
-        raise FormatError(
-            f"{where(row)}: {text[row][:40]!r} is no time; "
-            "year/month/day hour:minute:second or GPS week and seconds are needed"
-        )
+    needed = "year/month/day hour:minute:second or GPS week and seconds are needed"
+    refuse_row(stamp.is_null(), where, lambda row: f"{text[row][:40]!r} is no time; {needed}")
     return stamp.to_numpy()
 
 
@@ -238,7 +225,7 @@ def _parse_positions(
 ) -> Floats:
     """The three numbers of each position; the sign of an angle is that of its text: -0 is one."""
     position = values[:, :3]
-    if not kind.degrees_only:
+    if kind.words > 3:
         south, west = (words[:, at].str.starts_with("-").to_numpy() for at in (2, 5))
         parts = ((values[:, :3], south), (values[:, 3:6], west))
         angles = [

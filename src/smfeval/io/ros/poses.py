@@ -23,7 +23,7 @@ from smfeval.io.convention import (
     settle_convention,
 )
 from smfeval.io.geodetic import Fixes
-from smfeval.io.log_rows import LogRows
+from smfeval.io.log_rows import LogRows, refuse_row
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
@@ -347,12 +347,11 @@ def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessag
         status=np.array(status, dtype=np.int64),
         notes=(*notes, *(GPS_FIX_NOTES if topic.type_words.endswith("/GPSFix") else ())),
     )
-    strange = (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES))
-    if strange.any():
-        row = int(np.argmax(strange))
-        raise FormatError(
-            f"{fixes.where(row)}: position_covariance_type {fixes.type[row]} is not defined; 0 to 3"
-        )
+    refuse_row(
+        (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES)),
+        fixes.where,
+        lambda row: f"position_covariance_type {fixes.type[row]} is not defined; 0 to 3",
+    )
     return fixes
 
 
