@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from csv import reader
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from smfeval import words
 from smfeval.dataclass import dataclass
@@ -41,7 +42,7 @@ from smfeval.io.convention import (
 )
 from smfeval.io.covariance_names import Reading, unread_columns
 from smfeval.io.formats import header_names
-from smfeval.io.geodetic import local_from_llh, refuse_off_earth
+from smfeval.io.geodetic import NO_ALTITUDE, local_from_llh, refuse_off_earth
 from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.parsers import (
@@ -60,9 +61,6 @@ from smfeval.schema import ORDERS, PROTECTED
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import valid_share
 
-if TYPE_CHECKING:
-    import polars as pl
-
 UNIT_DIGITS = {"ns": 18, "us": 15, "ms": 12}  # least, of a stamp since 1970; in seconds it has ten
 DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
 LIST_CELL = re.compile(r'"?[\[(]([^"\])]*)[\])]"?')
@@ -74,7 +72,6 @@ FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle ha
 NO_NAMES = ("there is no row of names before the numbers; list them", "stamp,x,y,z,...")
 LISTED_BESIDE = ("it has a row of names; say what they hold", "stamp=NAME,x=NAME,...")
 IN_PLANE = "there is no z: poses in a plane, z = 0"
-NO_ALTITUDE = "there is no altitude: places on the ellipsoid"
 ABOVE_ELLIPSOID = "altitudes were read as above the ellipsoid"
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
@@ -86,7 +83,7 @@ class CsvRows:
     path: Path
     meanings: ColumnMeanings
     names: list[str]
-    cells: "pl.DataFrame"
+    cells: pl.DataFrame
     line: Ints
     notes: tuple[str, ...]
 
@@ -107,8 +104,6 @@ class CsvRows:
 
     def protection(self) -> Floats | None:
         """Protection levels as a Track has them, NaN in empty cells; None: no column. (n, 5)."""
-        import polars as pl  # noqa: PLC0415
-
         if not self.meanings.levels:
             return None
         found = np.full((len(self.cells), len(PROTECTED)), np.nan)
@@ -166,8 +161,6 @@ class CsvRows:
 
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
-        import polars as pl  # noqa: PLC0415
-
         text = self.cells[str(self.meanings.stamp)].str.strip_chars()
         if DATE.match(text[0] or ""):
             return self._dates(text)
@@ -193,10 +186,8 @@ class CsvRows:
             raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
         return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
 
-    def _dates(self, text: "pl.Series") -> Ints:
+    def _dates(self, text: pl.Series) -> Ints:
         """Nanoseconds of dates such as 2024-05-06T07:08:09.1+00:00; without a zone, UTC."""
-        import polars as pl  # noqa: PLC0415
-
         bare = text.str.replace(r"(Z|[+-]00:?00)?$", "").str.replace(" ", "T")
         dates = bare.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="ns", strict=False)
         refuse_row(dates.is_null(), self.where, lambda row: f"{text[row]!r} is not a date in UTC")
@@ -361,8 +352,6 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         before += len(lines)
     if not cells:
         raise FormatError(f"{path}: there is a row of names but no row of numbers")
-    import polars as pl  # noqa: PLC0415  slow to import
-
     every = pl.concat(cells, how="vertical_relaxed")
     return CsvRows(path, meanings, names, every, np.concatenate(numbers), notes)
 
@@ -407,13 +396,11 @@ def _used_cells(
     separator: str,
     names: list[str],
     meanings: ColumnMeanings,
-) -> "pl.DataFrame":
+) -> pl.DataFrame:
     """The columns that are used; all, where none is surely of a covariance.
 
     Numbers where every cell is one, but for stamps and protection levels; as text otherwise.
     """
-    import polars as pl  # noqa: PLC0415  slow to import
-
     if separator == " ":
         separator, rows = ",", [",".join(row.split()) for row in rows]
     if not any('"' in row for row in rows):
@@ -440,10 +427,8 @@ def _used_cells(
     return frame.with_columns(each for each in numbers if not each.null_count())
 
 
-def as_numbers(cells: "pl.Series") -> "pl.Series":
+def as_numbers(cells: pl.Series) -> pl.Series:
     """Cells as numbers, null where they are none."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
     if cells.dtype == pl.Float64:
         return cells
     return cells.str.strip_chars().cast(pl.Float64, strict=False)
@@ -466,7 +451,7 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
 
 def belief_tables(
     belief: Track, options: WriteOptions, *, oriented: bool
-) -> "Iterator[pl.DataFrame]":
+) -> Iterator[pl.DataFrame]:
     """Poses and lower triangles in the convention asked for, or positions alone with theirs."""
     convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
     for part in row_slices(len(belief)):

@@ -21,6 +21,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import sandwich
 from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Track
 
+NO_ALTITUDE = "there is no altitude: places on the ellipsoid"
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
 
 

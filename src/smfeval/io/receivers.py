@@ -40,8 +40,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.arrays import NO_Z
 from smfeval.io.convention import POSITION_ONLY
-from smfeval.io.csv import NO_ALTITUDE
-from smfeval.io.geodetic import Fixes
+from smfeval.io.geodetic import NO_ALTITUDE, Fixes
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats
