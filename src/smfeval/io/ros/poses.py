@@ -6,7 +6,7 @@ is row-major in the east-north-up axes at the fix, m^2. Its type says what it is
 belief), 2 diagonal, 3 known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -56,6 +56,16 @@ def settle_stamps(
     if len(pairs) and not pairs.any():
         return np.array(received, dtype=np.int64), [RECEIVE_TIMES_NOTE]
     return pairs[:, 0] * NANOSECONDS + pairs[:, 1], []
+
+
+def _read_columns(
+    bag: Bag, topic: Topic, shape: MessageShape, take: Callable[[Any], tuple[Any, ...]]
+) -> tuple[Ints, list[str], list[tuple[Any, ...]]]:
+    """Stamps of all messages of a topic, notes, and columns of what is taken out of each."""
+    messages = bag.messages([topic.name])
+    taken = [(when, shape.stamp(message), *take(message)) for _, when, message in messages]
+    received, stamps, *columns = zip(*taken, strict=True)
+    return *settle_stamps(stamps, received), columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,13 +118,9 @@ def _read_pose_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMess
     name, world = f"{bag.path}:{topic.name}", f"{shape.header}.frame_id"
     names = attrgetter(world, shape.body or world, shape.gauge or world)
     matrix = attrgetter(shape.covariance or shape.header)
-    taken = [
-        (when, shape.stamp(message), shape.pose(message), names(message), matrix(message))
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, poses, frames, matrices = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
-    worlds, bodies, gauges = zip(*frames, strict=True)
+    stamp, notes, (poses, matrices, worlds, bodies, gauges) = _read_columns(
+        bag, topic, shape, lambda message: (shape.pose(message), matrix(message), *names(message))
+    )
     gauge = common_name(name, gauges) if shape.gauge else None
     if gauge is not None and gauge not in GAUGES:
         known = ", ".join(GAUGES)
@@ -220,17 +226,12 @@ def read_particles(
     name = f"{bag.path}:{topic.name}"
     frame, members = attrgetter(f"{shape.header}.frame_id"), attrgetter(shape.particles)
     weight = attrgetter(shape.weight) if shape.weight else lambda particle: 1.0
-    taken = [
-        (
-            when,
-            shape.stamp(message),
-            frame(message),
-            np.array([(*shape.pose(each), weight(each)) for each in members(message)], np.float64),
-        )
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, frames, clouds = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
+
+    def take(message: Any) -> tuple[str, Floats]:
+        particles = [(*shape.pose(each), weight(each)) for each in members(message)]
+        return frame(message), np.array(particles, np.float64)
+
+    stamp, notes, (frames, clouds) = _read_columns(bag, topic, shape, take)
     count = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
     full, dropped = np.flatnonzero(count), _empty_clouds(name, count, options)
     offset = np.concatenate([[0], np.cumsum(count[full])])
@@ -319,26 +320,22 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
 
 
 def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessages:
-    taken = [
-        (
-            when,
-            shape.stamp(message),
+    def take(message: Any) -> tuple[Any, ...]:
+        return (
             (message.latitude, message.longitude, message.altitude),
             message.position_covariance,
             message.position_covariance_type,
             int(getattr(getattr(message, "status", None), "status", 0)),
             getattr(message, shape.header).frame_id,
         )
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, llh, covariance, types, status, frames = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
+
+    stamp, notes, (llh, covariance, types, status, frames) = _read_columns(bag, topic, shape, take)
     name = f"{bag.path}:{topic.name}"
     fixes = FixMessages(
         name=name,
         format=f"{bag.kind}, {topic.type_words}",
         stamp=stamp,
-        row=np.arange(len(taken)),
+        row=np.arange(len(stamp)),
         llh=np.array(llh, dtype=np.float64),
         covariance=np.array(covariance, dtype=np.float64).reshape(-1, 3, 3),
         convention=None,
