@@ -15,13 +15,7 @@ import numpy as np
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, TrackError
-from smfeval.io.convention import (
-    POSITION_ONLY,
-    Choice,
-    SettledConvention,
-    choose,
-    settle_convention,
-)
+from smfeval.io.convention import POSITION_ONLY, SettledConvention, choose, settle_convention
 from smfeval.io.geodetic import Fixes
 from smfeval.io.log_rows import LogRows, refuse_row
 from smfeval.io.options import ReadOptions
@@ -91,8 +85,7 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
         note = f"{empty}{len(rows.stamp)} messages; read as poses without uncertainty"
         return _track(replace(rows, covariance=None).noted(note), options)
 
-    rows = remove_lag(rows, settle_lag(shape, options))
-    rows = rows.noted(*_meaning_notes(shape, options))
+    rows = remove_lag(rows, shape, options).noted(*_meaning_notes(shape, options))
     # ROS says what its own messages mean; the 6x6 of a patched filter is that of its state
     settled = settle_convention(
         options,
@@ -100,17 +93,6 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
         preset_order="message_order" if shape.documented else "state_order",
     )
     return _track(rows, options, settled)
-
-
-def settle_lag(shape: MessageShape, options: ReadOptions) -> Choice:
-    """By how many scans covariances are late. A preset knows that of the stock node's message."""
-    preset = preset_named(options.preset)
-    return choose(
-        "lag",
-        ("the option", options.lag),
-        (f"the preset {options.preset}", preset.lag if preset and shape.documented else None),
-        ("assumed", 0),
-    )
 
 
 def _read_pose_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
@@ -155,8 +137,18 @@ def without_lost(rows: PoseMessages, options: ReadOptions) -> PoseMessages:
     return rows.without(lost, f"{preset.name} was lost (variance {preset.lost_variance:g})")
 
 
-def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
-    """Give each pose its own covariance where messages carry an older one."""
+def remove_lag(rows: PoseMessages, shape: MessageShape, options: ReadOptions) -> PoseMessages:
+    """Give each pose its own covariance where messages carry an older one.
+
+    A preset knows by how many scans that of the stock node's message is late.
+    """
+    preset = preset_named(options.preset)
+    lag = choose(
+        "lag",
+        ("the option", options.lag),
+        (f"the preset {options.preset}", preset.lag if preset and shape.documented else None),
+        ("assumed", 0),
+    )
     rows = rows.noted(lag.note) if lag.note else rows
     if lag.value == 0 or rows.covariance is None:
         return rows
