@@ -20,7 +20,7 @@ OpenVINS: R3 x SO(3). `ros` is geometry_msgs/PoseWithCovariance (REP 103): fixed
 The user, the file, the preset or the format decides (`choose`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -88,30 +88,31 @@ def to_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: 
     ordered = _swap_blocks(covariance) if order == "rotation-first" else covariance
     if convention.jacobian is None:
         return ordered
-    return _transform_covariance(convention.jacobian, ordered, pose)
-
-
-def cross_to_right(
-    block: Floats, first: se3.Pose, second: se3.Pose, convention: Convention, order: Order
-) -> Floats:
-    """Cov(xi_i, xi_j) of two scans' right perturbations: J_i C J_j^T. (k, 6, 6)."""
-    ordered = _swap_blocks(block) if order == "rotation-first" else block
-    if convention.jacobian is None:
-        return ordered
     out = np.empty_like(ordered)
-    for start in range(0, len(block), CHUNK):
-        part = slice(start, start + CHUNK)
-        left = convention.jacobian((first[0][part], first[1][part]))
-        right = convention.jacobian((second[0][part], second[1][part]))
-        out[part] = left @ ordered[part] @ np.swapaxes(right, -1, -2)
+    for part, step in _jacobians(convention.jacobian, pose):
+        out[part] = se3.sandwich(step, ordered[part])
     return out
 
 
 def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:
     """The inverse of `to_right`: the covariance as another convention writes it."""
+    out = covariance
     if convention.jacobian is not None:
-        covariance = _transform_covariance(convention.jacobian, covariance, pose, backwards=True)
-    return _swap_blocks(covariance) if order == "rotation-first" else covariance
+        out = np.empty_like(covariance)
+        for part, step in _jacobians(convention.jacobian, pose):
+            back = np.linalg.inv(step).astype(np.float64, copy=False)
+            out[part] = se3.sandwich(back, covariance[part])
+    return _swap_blocks(out) if order == "rotation-first" else out
+
+
+def _jacobians(
+    jacobian: Callable[[se3.Pose], Floats], pose: se3.Pose
+) -> Iterator[tuple[slice, Floats]]:
+    """Some scans at a time, and their Jacobians, of poses with their quaternions made unit."""
+    rotation = normalise_quaternions(pose[1])
+    for start in range(0, len(rotation), CHUNK):
+        part = slice(start, start + CHUNK)
+        yield part, jacobian((pose[0][part], rotation[part]))
 
 
 def refuse_negative(deviation: Floats, where: Callable[[int], str]) -> None:
@@ -128,23 +129,6 @@ def from_deviations(deviation: Floats) -> Floats:
 def _swap_blocks(covariance: Floats) -> Floats:
     """Exchange the two 3x3 blocks of rows and of columns."""
     return np.roll(covariance, 3, axis=(-1, -2))
-
-
-def _transform_covariance(
-    jacobian: Callable[[se3.Pose], Floats],
-    covariance: Floats,
-    pose: se3.Pose,
-    *,
-    backwards: bool = False,
-) -> Floats:
-    """J S J^T, or the inverse of that, in chunks."""
-    out = np.empty_like(covariance)
-    for start in range(0, len(covariance), CHUNK):
-        part = slice(start, start + CHUNK)
-        step = jacobian((pose[0][part], pose[1][part]))
-        step = np.linalg.inv(step).astype(np.float64, copy=False) if backwards else step
-        out[part] = se3.sandwich(step, covariance[part])
-    return out
 
 
 @dataclass(frozen=True)
@@ -191,20 +175,20 @@ class SettledConvention:
         if self.convention.jacobian is None and self.order == "translation-first":
             return read_only(covariance)
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
-            pose = self._unit(pose)
             return read_only(to_right(covariance, pose, self.convention, self.order))
 
     def cross_to_right(self, block: Floats, first: se3.Pose, second: se3.Pose) -> Floats:
-        """Cross-covariances of two scans each, as smfeval keeps them. (k, 6, 6)."""
+        """Cov(xi_i, xi_j) of two scans' right perturbations: J_i C J_j^T. (k, 6, 6)."""
+        ordered = _swap_blocks(block) if self.order == "rotation-first" else block
+        jacobian = self.convention.jacobian
+        if jacobian is None:
+            return ordered
+        out = np.empty_like(ordered)
         with np.errstate(invalid="ignore", over="ignore"):
-            first, second = self._unit(first), self._unit(second)
-            return cross_to_right(block, first, second, self.convention, self.order)
-
-    def _unit(self, pose: se3.Pose) -> se3.Pose:
-        """The pose as a Jacobian needs it: with unit quaternions."""
-        return (
-            pose if self.convention.jacobian is None else (pose[0], normalise_quaternions(pose[1]))
-        )
+            both = zip(_jacobians(jacobian, first), _jacobians(jacobian, second), strict=True)
+            for (part, left), (_, right) in both:
+                out[part] = left @ ordered[part] @ np.swapaxes(right, -1, -2)
+        return out
 
 
 PresetOrder = Literal["state_order", "message_order"]

@@ -38,10 +38,9 @@ from smfeval.io.stream_rows import PARSERS, PARTICLES, ROS_COLUMNS, ROS_PARTICLE
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
-from smfeval.track.beliefs import normalise_quaternions
 
 if TYPE_CHECKING:
-    from smfeval.io.innovations import InnovationColumns, SensorRows
+    from smfeval.io.innovations import SensorRows
 
 CHUNK_BYTES = 2**21  # read at a time
 WAIT_S = 0.2  # how long standard input is waited for
@@ -287,9 +286,9 @@ class BeliefStream:
         else:
             name = self.convention or self.declared or ("ros" if self.kind == "ros" else "right")
             name = "right" if str(self.kind) in PARTICLES else name
-            pose = position, normalise_quaternions(rotation)
+            pose = position, rotation
             turned = to_right(covariance[kept], pose, CONVENTIONS[name], self.order)
-            track = GaussianTrack(stamp, position, rotation, turned, **more)
+            track = GaussianTrack(stamp, *pose, turned, **more)
         self.dropped += len(stamp) - len(track)
         self.last_stamp = int(track.stamp[-1])
         where = np.stack([np.array(start), np.array(line) - 1], axis=1)
@@ -304,9 +303,9 @@ class BeliefStream:
         self._held = [rows[new[each]] for each in order.held]
         self.dropped += len(stamp) - len(new) + len(order.late)
         self.future += len(order.future)
-        for each in order.future:
+        for each in order.future if self.future <= MOST_NOTICES else ():
             ahead_s = (int(stamp[new[each]]) - int(stamp[new].min())) / NANOSECONDS
-            self._notice(
+            self.notices.append(
                 f"{self.lines.name}:{rows[new[each]][2]}: its stamp is {words.duration(ahead_s)} "
                 "ahead of rows that follow; the row is left out"
             )
@@ -318,10 +317,6 @@ class BeliefStream:
                 "anew? Watch it anew"
             )
         return new[order.kept] if order.kept else np.empty(0, np.int64)
-
-    def _notice(self, text: str) -> None:
-        if self.future <= MOST_NOTICES:
-            self.notices.append(text)
 
 
 @dataclass
@@ -335,29 +330,19 @@ class InnovationStream:
         """New rows by sensor; empty if there are none."""
         from smfeval.io import innovations  # noqa: PLC0415  polars is slow to import
 
-        first = self.lines.line + 1
+        name, first = self.lines.name, self.lines.line + 1
         data = self.lines.read()
-        if data and self.header is None:
-            data, first = self._recognise(data, first)
+        if data and self.header is None and data.lstrip().removeprefix(BOM)[:1] == b"{":
+            self.header = ""
+        elif data and self.header is None:
+            names, _, data = data.partition(b"\n")
+            self.header = names.removeprefix(BOM).decode("utf-8", "replace").strip()
+            first += 1
+        columns = innovations.parse_names(name, self.header.encode()) if self.header else None
         if not data.strip():
             return []
-        name = self.lines.name
-        if self.header:
-            frame = innovations.frame_of_csv(name, self._columns(), data, first=first)
+        if columns is not None:
+            frame = innovations.frame_of_csv(name, columns, data, first=first)
         else:
             frame = innovations.frame_of_json(name, data.splitlines(), first=first)
         return innovations.split_sensors(name, frame, sized=True) if len(frame) else []
-
-    def _recognise(self, data: bytes, first: int) -> tuple[bytes, int]:
-        if data.lstrip().removeprefix(BOM)[:1] == b"{":
-            self.header = ""
-            return data, first
-        header, _, rest = data.partition(b"\n")
-        self.header = header.removeprefix(BOM).decode("utf-8", "replace").strip()
-        self._columns()
-        return rest, first + 1
-
-    def _columns(self) -> "InnovationColumns":
-        from smfeval.io.innovations import parse_names  # noqa: PLC0415  polars is slow to import
-
-        return parse_names(self.lines.name, str(self.header).encode())
