@@ -20,19 +20,9 @@ import polars as pl
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
+from smfeval.io import column_names
 from smfeval.io.arrays import NO_Z
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.column_names import (
-    ANGLES,
-    POSE_ROLES,
-    QUATERNION,
-    STAMP_UNITS,
-    ColumnMeanings,
-    column_meanings,
-    implied_convention,
-    listed_names,
-    parse_columns,
-)
 from smfeval.io.convention import (
     CONVENTIONS,
     POSITION_ONLY,
@@ -81,7 +71,7 @@ class CsvRows:
     """The columns that are used, as numbers or as text, and where a row stands."""
 
     path: Path
-    meanings: ColumnMeanings
+    meanings: column_names.ColumnMeanings
     names: list[str]
     cells: pl.DataFrame
     line: Ints
@@ -122,7 +112,7 @@ class CsvRows:
         roles = self.meanings.rotation
         columns = [self.meanings.pose[role] for role in roles]
         numbers = self.numbers(columns)
-        if roles == list(QUATERNION):
+        if roles == list(column_names.QUATERNION):
             return numbers
         unit = [np.radians(1.0) if at in self.meanings.degrees else 1.0 for at in columns]
         angle = np.abs(numbers * unit).max()
@@ -136,7 +126,8 @@ class CsvRows:
             )
         turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
         for role, values in zip(roles, (numbers * unit).T, strict=True):
-            turn = so3.compose(so3.exp(np.outer(values, np.eye(3)[ANGLES.index(role)])), turn)
+            axis = np.eye(3)[column_names.ANGLES.index(role)]
+            turn = so3.compose(so3.exp(np.outer(values, axis)), turn)
         return turn
 
     def unused_numbers(self) -> dict[int, Floats]:
@@ -167,7 +158,7 @@ class CsvRows:
         whole = (text[0] or "").partition(".")[0]
         digits = len(whole) if whole.isdigit() else 0
         by_size = next((unit for unit, least in UNIT_DIGITS.items() if digits >= least), "s")
-        power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
+        power = column_names.STAMP_UNITS[self.meanings.stamp_unit or by_size]
         exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
         if exact.null_count():  # written with an exponent, or no number
             values = exact.to_list()
@@ -257,7 +248,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         *(stamp, (position, rotation), covariance, options),
         provenance=provenance,
         intake=intake,
-        implied=None if reading is None else implied_convention(rows.names, reading),
+        implied=None if reading is None else column_names.implied_convention(rows.names, reading),
         protection=protection,
     )
 
@@ -325,15 +316,15 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     if b"\0" in start:
         raise FormatError(f"{path}: this is binary data, not text")
     in_file, separator, header = header_names(start)
-    listed = listed_names(options.columns)
+    listed = column_names.listed_names(options.columns)
     if bool(in_file) == bool(listed):
         what, example = LISTED_BESIDE if listed else NO_NAMES
         raise FormatError(f"{path}: {what}: {spell_source(path, 'columns', example)}")
     rest = start.decode("utf-8", errors="replace").splitlines()[header:]
     first = next((line for line in rest if line.strip() and line.lstrip()[0] != "#"), "")
     names, tidy = _spread_lists(in_file or listed, first, separator)
-    named = parse_columns(options.columns) if options.columns else {}
-    meanings = column_meanings(str(path), names, named)
+    named = column_names.parse_columns(options.columns) if options.columns else {}
+    meanings = column_names.column_meanings(str(path), names, named)
     layout: Any = {"separator": separator, "names": names, "meanings": meanings}
     cells, numbers, notes, before = [], [], tuple[str, ...](), 0
     for lines, is_cut in _line_blocks(path):
@@ -395,7 +386,7 @@ def _used_cells(
     *,
     separator: str,
     names: list[str],
-    meanings: ColumnMeanings,
+    meanings: column_names.ColumnMeanings,
 ) -> pl.DataFrame:
     """The columns that are used; all, where none is surely of a covariance.
 
@@ -438,7 +429,7 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
     """Write names, poses and the lower triangles of the covariances, where there are any."""
     belief = track.moments if isinstance(track, ParticleTrack) else track
     oriented = belief.about.oriented
-    names = ["stamp", *(POSE_ROLES if oriented else POSE_ROLES[:3])]
+    names = ["stamp", *(column_names.POSE_ROLES if oriented else column_names.POSE_ROLES[:3])]
     if isinstance(belief, GaussianTrack):
         size = 6 if oriented else 3
         names += [f"c{i + 1}{j + 1}" for i in range(size) for j in range(i + 1)]
