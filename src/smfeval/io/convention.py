@@ -170,6 +170,11 @@ class SettledConvention:
     notes: tuple[str, ...]
     assumed: bool  # in part: neither options nor file nor format tell
 
+    def record(self, source: Provenance) -> Provenance:
+        """The provenance of a track whose covariance was read so."""
+        notes, assumed = source.notes + self.notes, self.assumed
+        return replace(source, convention=self.words, notes=notes, convention_assumed=assumed)
+
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
         """Covariance as smfeval keeps it: right perturbation, translation first."""
         if self.convention.jacobian is None and self.order == "translation-first":
@@ -258,12 +263,10 @@ def track_of_arrays(
     settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))
     if rotation is None:
         covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
-        convention, assumed = POSITION_ONLY, False
+        settled = replace(settled, words=POSITION_ONLY, assumed=False)
     else:
         covariance = settled.to_right(covariance, (position, rotation))
-        convention, assumed = settled.words, settled.assumed
-    notes = provenance.notes + settled.notes
-    provenance = replace(provenance, convention=convention, notes=notes, convention_assumed=assumed)
+    provenance = settled.record(provenance)
     return GaussianTrack(stamp, position, turn, covariance, provenance=provenance, **shared)
 
 

@@ -184,20 +184,17 @@ def _track(
 ) -> Track:
     """The poses, or the beliefs where the covariance's convention is settled."""
     arrays: list[Any] = [rows.stamp, rows.position, rows.rotation]
-    convention, assumed = None, False
+    provenance = rows.provenance()
     if rows.covariance is not None and settled is not None:
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
             right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
             skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
         arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
-        rows = rows.noted(*health_notes(rows.covariance), *settled.notes)
-        convention, assumed = settled.words, settled.assumed
-    return (Track if convention is None else GaussianTrack)(
-        *arrays,
-        about=rows.about,
-        provenance=replace(rows.provenance(convention), convention_assumed=assumed),
-        intake=options.intake(rows.where),
-    )
+        health = health_notes(rows.covariance)
+        provenance = settled.record(rows.noted(*health).provenance())
+    make = Track if provenance.convention is None else GaussianTrack
+    intake = options.intake(rows.where)
+    return make(*arrays, about=rows.about, provenance=provenance, intake=intake)
 
 
 def common_name(name: str, said: Sequence[str]) -> str | None:
