@@ -71,10 +71,10 @@ def _stamps(
     rate_hz = None if beside is None else parse_rate(str(beside))
     if beside is None or rate_hz is not None:
         stamp = np.rint(np.arange(len(numbers)) * (NANOSECONDS / (rate_hz or 1.0))).astype(np.int64)
-        note = f"{path}: {COUNTED}: {spell_source(path, 'times', '10Hz', 'FILE')}"
-        note = note if rate_hz is None else f"stamps count from 0, at {beside}"
-        said = ((note,), ()) if rate_hz is None else ((), (note,))
-        return stamp, numbers, *said
+        if rate_hz is not None:
+            return stamp, numbers, (), (f"stamps count from 0, at {beside}",)
+        how = spell_source(path, "times", "10Hz", "FILE")
+        return stamp, numbers, (f"{path}: {COUNTED}: {how}",), ()
     times = read_numbers(beside, TIMES_LAYOUT)
     refuse_other_count(times, numbers, "stamps")
     return times.stamp, times, times.notes, (f"stamps from {beside}",)

@@ -28,7 +28,7 @@ from smfeval.io.geodetic import refuse_nowhere
 from smfeval.io.options import WriteOptions
 from smfeval.io.progress import report
 from smfeval.maths import geodesy
-from smfeval.maths.arrays import Floats, Ints, gap_mask
+from smfeval.maths.arrays import Floats, Ints, gap_mask, spaced_indices
 from smfeval.maths.se3 import sandwich
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import seconds_text
@@ -93,11 +93,6 @@ ELLIPSE_VERTICES = 36
 MOST_ELLIPSES = 500  # that a map draws; covariances of all scans are in the file
 
 
-def evenly_spread(count: int) -> Ints:
-    """Rows whose ellipses are drawn."""
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_ELLIPSES)).astype(np.int64))
-
-
 def geodetic_track(
     track: AnyTrack, origin: tuple[float, float, float] | None, path: Path
 ) -> GeodeticTrack:
@@ -157,7 +152,7 @@ def _kml_document(track: GeodeticTrack) -> Iterator[str]:
         report(part.stop, len(times))
     yield "</gx:MultiTrack></Placemark>\n"
     if track.covariance is not None:
-        at = evenly_spread(len(times))
+        at = spaced_indices(len(times), MOST_ELLIPSES)
         yield "<Folder><name>95 % ellipses</name>\n"
         for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
             places = " ".join(",".join(map(_number, place)) for place in coordinates(ring))
@@ -223,7 +218,7 @@ def _features(track: GeodeticTrack) -> Iterator[dict[str, Any]]:
             yield _feature("Point", place, told | more)
             report(scan + 1, len(times))
     if track.covariance is not None:
-        at = evenly_spread(len(times))
+        at = spaced_indices(len(times), MOST_ELLIPSES)
         for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
             stamp = seconds_text(int(track.stamp[row]))
             told = {"level": ELLIPSE_LEVEL, "time": times[row], "stamp": stamp}
