@@ -30,13 +30,13 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
-from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.arrays import NO_Z
 from smfeval.io.convention import POSITION_ONLY
@@ -285,7 +285,7 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
     import pynmeagps  # noqa: PLC0415  slow to import
 
     found, damaged = _messages(path, pynmeagps.NMEAReader)
-    dates = Sentences.of_kind(found, _date)
+    dates = [(at, each) for at, each in enumerate(found) if _date(each)]
     kind = next((kind for kind in NMEA_KINDS if _epochs(found, dates, kind)), None)
     if kind is None:
         known = words.join(NMEA_KINDS)
@@ -352,49 +352,34 @@ def _gst_belief(gst: Sequence[Any]) -> tuple[Floats, str, list[str], Bools]:
     return covariance, f"{POSITION_ONLY}; {'diagonal' if unused else 'full'}", notes, empty
 
 
-@dataclass(frozen=True)
-class Sentences:
-    """Sentences of a kind and their places in the stream."""
-
-    place: list[int]
-    sentence: list[Any]
-
-    @classmethod
-    def of_kind(cls, found: list[Any], wanted: Callable[[Any], object]) -> "Sentences":
-        """The sentences that are wanted."""
-        places = [at for at, each in enumerate(found) if wanted(each)]
-        return cls(places, [found[at] for at in places])
-
-    def nearest(self, at: int, when: time | None = None) -> Any | None:
-        """The sentence nearest to a place: of all, or of a time among those around it."""
-        middle, around = bisect(self.place, at), 1 if when is None else NEAR_SENTENCES
-        window = range(max(middle - around, 0), min(middle + around, len(self)))
-        fitting = [row for row in window if when is None or self.sentence[row].time == when]
-        best = min(fitting, key=lambda row: abs(self.place[row] - at), default=None)
-        return None if best is None else self.sentence[best]
-
-    def __len__(self) -> int:
-        return len(self.place)
+def _nearest(those: Numbered, at: int, when: time | None = None) -> Any | None:
+    """The sentence nearest to a place in the stream: of all, or of a time among those around it."""
+    middle, around = bisect(those, at, key=itemgetter(0)), 1 if when is None else NEAR_SENTENCES
+    window = those[max(middle - around, 0) : middle + around]
+    fitting = [each for each in window if when is None or each[1].time == when]
+    return min(fitting, key=lambda each: abs(each[0] - at), default=(at, None))[1]
 
 
-def _epochs(found: list[Any], dates: Sentences, kind: str) -> list[tuple[Any, Any | None, int]]:
+def _epochs(found: list[Any], dates: Numbered, kind: str) -> list[tuple[Any, Any | None, int]]:
     """Each sentence of a kind with the GGA, or else GNS, of its time, and its stamp in ns.
 
     The day is by the date nearest in the stream; midnight may lie between the two.
     """
-    gga = Sentences.of_kind(found, lambda each: each.msgID == "GGA")
-    gns = Sentences.of_kind(found, lambda each: each.msgID == "GNS")
+    gga, gns = (
+        [(at, each) for at, each in enumerate(found) if each.msgID == name]
+        for name in ("GGA", "GNS")
+    )
     epochs = []
     for at, each in enumerate(found):
         if each.msgID != kind or not isinstance(each.time, time):
             continue
-        day, seconds, dated = FIRST_DAY, _seconds(each.time), dates.nearest(at)
+        day, seconds, dated = FIRST_DAY, _seconds(each.time), _nearest(dates, at)
         if dated is not None:
             ahead = seconds - _seconds(dated.time)
             turn = 1 if ahead < -HALF_DAY_S else -1 if ahead > HALF_DAY_S else 0
             day = (_date(dated) or FIRST_DAY) + timedelta(days=turn)
         stamp = _utc_ns(datetime.combine(day, time(), tzinfo=UTC), seconds)
-        position = gga.nearest(at, each.time) or gns.nearest(at, each.time)
+        position = _nearest(gga, at, each.time) or _nearest(gns, at, each.time)
         epochs.append((each, each if kind == FLAT else position, stamp))
     return epochs
 
