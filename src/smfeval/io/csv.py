@@ -20,7 +20,7 @@ import polars as pl
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
-from smfeval.io import column_names
+from smfeval.io import column_names, parsers
 from smfeval.io.arrays import NO_Z
 from smfeval.io.atomic import row_slices, table, write_rows, writing
 from smfeval.io.convention import (
@@ -35,13 +35,6 @@ from smfeval.io.formats import header_names
 from smfeval.io.geodetic import NO_ALTITUDE, local_from_llh, refuse_off_earth
 from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.parsers import (
-    LAST_STAMP,
-    NUMBER,
-    billionths,
-    invalid_stamp_reason,
-    is_unusual_number,
-)
 from smfeval.io.source import BOM, open_input, read_head, spell_source
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
@@ -164,16 +157,17 @@ class CsvRows:
             values = exact.to_list()
             for row, word in enumerate(text.to_list()):
                 if values[row] is None:
-                    usual = word and NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
-                    if not usual or invalid_stamp_reason(word, "nanoseconds"):
+                    unfit = not word or not _is_usual(word)
+                    if unfit or parsers.invalid_stamp_reason(word, "nanoseconds"):
                         self._refuse(self.meanings.stamp, row, word)
-                    values[row] = billionths(word)
+                    values[row] = parsers.billionths(word)
             exact = pl.Series(values, dtype=pl.Int128)
         scaled = exact // 10 ** (9 - power)
-        beyond = scaled.abs() > LAST_STAMP
+        beyond = scaled.abs() > parsers.LAST_STAMP
         if beyond.any():
             late = int(beyond.arg_max() or 0)
-            reason = invalid_stamp_reason(text[late], "seconds" if power == 9 else "nanoseconds")
+            unit: parsers.Unit = "seconds" if power == 9 else "nanoseconds"
+            reason = parsers.invalid_stamp_reason(text[late], unit)
             raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
         return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
 
@@ -202,9 +196,13 @@ class CsvRows:
         name = self.names[column]
         if not word:
             raise FormatError(f"{self.where(row)}: there is nothing in column {name!r}")
-        usual = NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
-        why = "not finite" if usual else "not a number"
+        why = "not finite" if _is_usual(word) else "not a number"
         raise FormatError(f"{self.where(row)}: column {name!r} is {word[:40]!r}, which is {why}")
+
+
+def _is_usual(word: str) -> bool:
+    """Whether a word is a number, and written as a clock or a table would."""
+    return bool(parsers.NUMBER.fullmatch(word.encode())) and not parsers.is_unusual_number(word)
 
 
 def read(path: Path, options: ReadOptions) -> Track:

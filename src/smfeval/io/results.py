@@ -138,12 +138,7 @@ def write_evo_series(
 
 
 def _statistics(values: Floats) -> dict[str, float]:
-    return {
-        "rmse": float(np.sqrt(np.mean(values**2))),
-        "mean": float(np.mean(values)),
-        "median": float(np.median(values)),
-        "std": float(np.std(values)),
-        "min": float(np.min(values)),
-        "max": float(np.max(values)),
-        "sse": float(np.sum(values**2)),
-    }
+    found = {"rmse": float(np.sqrt(np.mean(values**2)))}
+    for name in ("mean", "median", "std", "min", "max"):
+        found[name] = float(getattr(np, name)(values))
+    return found | {"sse": float(np.sum(values**2))}

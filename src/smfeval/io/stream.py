@@ -23,17 +23,9 @@ from smfeval import words
 from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
+from smfeval.io import source
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
-from smfeval.io.source import (
-    BOM,
-    HEAD_BYTES,
-    LINE_BYTES,
-    STANDARD_INPUT,
-    existing_file,
-    exists,
-    is_binary,
-)
 from smfeval.io.stream_rows import PARSERS, PARTICLES, ROS_COLUMNS, ROS_PARTICLE, parse_ensemble
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
@@ -64,7 +56,7 @@ class LineStream:
     @property
     def is_standard_input(self) -> bool:
         """Whether it cannot be read twice."""
-        return self.name == STANDARD_INPUT
+        return self.name == source.STANDARD_INPUT
 
     def read(self) -> bytes:
         """The next whole lines, or nothing if there are none yet."""
@@ -77,7 +69,7 @@ class LineStream:
             data += new or b""
         cut = len(data) if self.ended else data.rfind(b"\n") + 1
         self._rest = data[cut:] if self.is_standard_input else b""
-        if not cut and len(data) > LINE_BYTES:
+        if not cut and len(data) > source.LINE_BYTES:
             raise FormatError(f"{self.name}:{self.line + 1}: the line has no end")
         self.offset += cut
         self.line += data.count(b"\n", 0, cut)
@@ -85,10 +77,10 @@ class LineStream:
 
     def _read_file(self) -> bytes:
         path = Path(self.name)
-        if not exists(path):
+        if not source.exists(path):
             return b""
         try:
-            with existing_file(path).open("rb") as stream:
+            with source.existing_file(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
                 if size < self.offset:
                     raise FormatError(
@@ -101,7 +93,7 @@ class LineStream:
             return b""
         except OSError as error:
             raise FormatError(f"{self.name}: cannot be read ({error.strerror})") from error
-        if not self.offset and is_binary(data[:HEAD_BYTES]):
+        if not self.offset and source.is_binary(data[: source.HEAD_BYTES]):
             raise FormatError(
                 f"{self.name}: this is binary or packed; lines of text are watched, as from zcat"
             )
@@ -212,7 +204,7 @@ class BeliefStream:
         rows = []
         for text in self.lines.read().splitlines(keepends=True):
             number += 1
-            content = text.strip().removeprefix(BOM)
+            content = text.strip().removeprefix(source.BOM)
             if content.startswith(b"#"):
                 self._header.append((number, content.decode("utf-8", "replace")))
             elif content and not content.startswith(b"---"):
@@ -332,11 +324,11 @@ class InnovationStream:
 
         name, first = self.lines.name, self.lines.line + 1
         data = self.lines.read()
-        if data and self.header is None and data.lstrip().removeprefix(BOM)[:1] == b"{":
+        if data and self.header is None and data.lstrip().removeprefix(source.BOM)[:1] == b"{":
             self.header = ""
         elif data and self.header is None:
             names, _, data = data.partition(b"\n")
-            self.header = names.removeprefix(BOM).decode("utf-8", "replace").strip()
+            self.header = names.removeprefix(source.BOM).decode("utf-8", "replace").strip()
             first += 1
         columns = innovations.parse_names(name, self.header.encode()) if self.header else None
         if not data.strip():

@@ -28,7 +28,6 @@ from smfeval.io.ros.topics import (
     describe_types,
     health_notes,
     is_filled,
-    lag_notes,
 )
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
@@ -140,7 +139,9 @@ def without_lost(rows: PoseMessages, options: ReadOptions) -> PoseMessages:
 def remove_lag(rows: PoseMessages, shape: MessageShape, options: ReadOptions) -> PoseMessages:
     """Give each pose its own covariance where messages carry an older one.
 
-    A preset knows by how many scans that of the stock node's message is late.
+    A preset knows by how many scans that of the stock node's message is late. A node that
+    publishes before it fills sends zeros first; a recording that starts with other numbers began
+    later, or comes from a node that was mended.
     """
     preset = preset_named(options.preset)
     lag = choose(
@@ -158,7 +159,12 @@ def remove_lag(rows: PoseMessages, shape: MessageShape, options: ReadOptions) ->
     late = np.arange(count) >= count - lag.value
     own = rows.without(late, "no later message has its covariance")
     own = replace(own, covariance=rows.covariance[lag.value :])
-    return own.noted(*lag_notes(lag.value, lag.decided_by, rows.covariance))
+    scans = "the scan before" if lag.value == 1 else f"{lag.value} scans before"
+    notes = [f"the covariance of a message belongs to {scans}; shifted back"]
+    if rows.covariance[0].any():
+        doubt = "the first covariance is not zero, as that of a stock node would be"
+        notes.append(f"{doubt}; if the node was mended, the lag is wrong (option lag)")
+    return own.noted(*(f"{lag.decided_by}: {note}" for note in notes))
 
 
 def _meaning_notes(shape: MessageShape, options: ReadOptions) -> tuple[str, ...]:
