@@ -47,7 +47,6 @@ POSITION_ONLY = "position only, in world axes"  # of a belief without rotations
 class Convention:
     """A way to write the error of a pose, and its Jacobian to the right perturbation."""
 
-    name: str
     words: str
     jacobian: Callable[[se3.Pose], Floats] | None
 
@@ -60,26 +59,19 @@ def _world_axes_jacobian(pose: se3.Pose, *, rotation: bool) -> Floats:
     return jacobian
 
 
-CONVENTIONS: dict[str, Convention] = {
-    convention.name: convention
-    for convention in (
-        Convention("right", "right perturbation, T = T_mean Exp(xi)", None),
-        Convention(
-            "left",
-            "left perturbation, T = Exp(xi) T_mean",
-            lambda pose: se3.adjoint(se3.inverse(pose)),
-        ),
-        Convention(
-            "world-position",
-            "position error in world axes, rotation error on the body side (R3 x SO(3))",
-            partial(_world_axes_jacobian, rotation=False),
-        ),
-        Convention(
-            "ros",
-            "position and rotation error in fixed axes of the parent frame",
-            partial(_world_axes_jacobian, rotation=True),
-        ),
-    )
+CONVENTIONS = {
+    "right": Convention("right perturbation, T = T_mean Exp(xi)", None),
+    "left": Convention(
+        "left perturbation, T = Exp(xi) T_mean", lambda pose: se3.adjoint(se3.inverse(pose))
+    ),
+    "world-position": Convention(
+        "position error in world axes, rotation error on the body side (R3 x SO(3))",
+        partial(_world_axes_jacobian, rotation=False),
+    ),
+    "ros": Convention(
+        "position and rotation error in fixed axes of the parent frame",
+        partial(_world_axes_jacobian, rotation=True),
+    ),
 }
 
 
