@@ -26,7 +26,7 @@ imported: values and marginals bring their own methods.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,16 +97,10 @@ def read(path: Path, options: ReadOptions) -> Track:
     about = About(gauge="se3", algorithm=kind)
     if graph.edges and find_spec("gtsam") is not None:
         found = _marginals(path, graph)
-        provenance = found.provenance
         left_out = words.count(len(graph.vertices) - len(found), "vertex", "vertices")
         remarks += (f"{left_out} held fixed, without uncertainty: left out",)
-        return found.with_arrays(
-            {},
-            about=about,
-            provenance=Provenance(
-                str(path), kind, provenance.convention, (), provenance.notes, remarks
-            ),
-        )
+        provenance = replace(found.provenance, name=str(path), format=kind, remarks=remarks)
+        return found.with_arrays({}, about=about, provenance=provenance)
     order, stamp, notes = in_time(list(graph.vertices), None)
     position, rotation = map(np.array, zip(*(graph.vertices[key] for key in order), strict=True))
     remarks += (MISSING,) if graph.edges else ()
@@ -192,8 +186,8 @@ def _marginals(path: Path, graph: Graph) -> Any:
     values, factors = gtsam.Values(), gtsam.NonlinearFactorGraph()
     for key, pose in graph.vertices.items():
         values.insert(key, pose_of(pose))
-    between = gtsam.BetweenFactorPose2 if graph.planar else gtsam.BetweenFactorPose3
-    prior = gtsam.PriorFactorPose2 if graph.planar else gtsam.PriorFactorPose3
+    kind = "Pose2" if graph.planar else "Pose3"
+    between, prior = (getattr(gtsam, f"{name}Factor{kind}") for name in ("Between", "Prior"))
     swap = [0, 1, 2] if graph.planar else [3, 4, 5, 0, 1, 2]  # rotation first
     for first, second, pose, information in graph.edges:
         missing = next((key for key in (first, second) if key not in graph.vertices), None)

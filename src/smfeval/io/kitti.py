@@ -48,19 +48,11 @@ def read(path: Path, options: ReadOptions) -> Track:
     by_time = options.intake(lambda row: times.where(int(kept[row])))
     order, twice, notes = time_order(stamp[kept], by_time, pose[kept, :, 3])
     rows = kept[order]
-    return Track(
-        stamp[rows],
-        pose[rows, :, 3],
-        so3.quaternion(pose[rows, :, :3]),
-        provenance=Provenance(
-            numbers.name,
-            "KITTI",
-            dropped=dropped + twice,
-            notes=(*numbers.notes, *about_times, *(f"{times.name}: {note}" for note in notes)),
-            remarks=remarks,
-        ),
-        intake=options.intake(lambda row: numbers.where(int(rows[row]))),
-    )
+    told = (*numbers.notes, *about_times, *(f"{times.name}: {note}" for note in notes))
+    provenance = Provenance(numbers.name, "KITTI", None, dropped + twice, told, remarks)
+    intake = options.intake(lambda row: numbers.where(int(rows[row])))
+    position, rotation = pose[rows, :, 3], so3.quaternion(pose[rows, :, :3])
+    return Track(stamp[rows], position, rotation, provenance=provenance, intake=intake)
 
 
 def _stamps(

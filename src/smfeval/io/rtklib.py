@@ -88,17 +88,13 @@ class Solution:
 
     name: str
     heading: Heading
-    comments: tuple[Line, ...]
-    line: tuple[int, ...]
+    comments: list[Line]
+    where: Where  # file and line of a row
     stamp: Ints
     position: Floats  # (n, 3): degrees and metres, or metres
     deviation: Floats  # (n, 6): three standard deviations, three signed roots of covariances
     quality: pl.Series  # of words
     notes: tuple[str, ...]
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.name}:{self.line[row]}"
 
 
 def read_solution(path: Path) -> Solution:
@@ -107,7 +103,7 @@ def read_solution(path: Path) -> Solution:
     heading = _find_heading(path, comments)
     if not rows:
         raise FormatError(f"{path}: there is a header but no row of numbers")
-    line = tuple(number for number, _ in rows)
+    line = [number for number, _ in rows]
 
     def where(row: int) -> str:
         return f"{path}:{line[row]}"
@@ -126,8 +122,8 @@ def read_solution(path: Path) -> Solution:
     return Solution(
         str(path),
         heading,
-        tuple(comments),
-        line,
+        comments,
+        where,
         stamp,
         _parse_positions(values, words, heading.kind, where),
         deviation,
@@ -252,12 +248,9 @@ def read(path: Path, options: ReadOptions) -> Track:
     """Read a solution as a position-only belief, or as plain positions if it has no covariance."""
     table = read_solution(path)
     belief = table.deviation.any()
+    convention = POSITION_ONLY if belief else None
     provenance = Provenance(
-        table.name,
-        "RTKLIB",
-        POSITION_ONLY if belief else None,
-        notes=table.notes,
-        remarks=_remarks(table),
+        table.name, "RTKLIB", convention, notes=table.notes, remarks=_remarks(table)
     )
     axes = table.heading.kind.axes
     if axes == "baseline" and options.origin is not None:
