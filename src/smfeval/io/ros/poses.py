@@ -33,7 +33,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
 from smfeval.schema import GAUGES, ORDERS
-from smfeval.track import About, DroppedRows, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import About, DroppedRows, GaussianTrack, ParticleTrack, Track
 from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 
 RECEIVE_TIMES_NOTE = (
@@ -51,22 +51,35 @@ def settle_stamps(
     return pairs[:, 0] * NANOSECONDS + pairs[:, 1], []
 
 
-def _read_columns(
-    bag: Bag, topic: Topic, shape: MessageShape, take: Callable[[Any], tuple[Any, ...]]
-) -> tuple[Ints, list[str], list[tuple[Any, ...]]]:
-    """Stamps of all messages of a topic, notes, and columns of what is taken out of each."""
-    messages = bag.messages([topic.name])
-    taken = [(when, shape.stamp(message), *take(message)) for _, when, message in messages]
-    received, stamps, *columns = zip(*taken, strict=True)
-    return *settle_stamps(stamps, received), columns
-
-
 @dataclass(frozen=True, kw_only=True)
-class PoseMessages(LogRows):
-    """The messages of a topic as arrays; `covariance` is as the messages have it."""
+class Messages(LogRows):
+    """The messages of a topic."""
 
     unit = "message"
     none_left = "{} in every message"
+
+
+def _read_messages(
+    bag: Bag, topic: Topic, shape: MessageShape, take: Callable[[Any], tuple[Any, ...]]
+) -> tuple[Messages, list[tuple[Any, ...]]]:
+    """All messages of a topic, and columns of what is taken out of each."""
+    sent = bag.messages([topic.name])
+    taken = [(when, shape.stamp(message), *take(message)) for _, when, message in sent]
+    received, stamps, *columns = zip(*taken, strict=True)
+    stamp, notes = settle_stamps(stamps, received)
+    messages = Messages(
+        name=f"{bag.path}:{topic.name}",
+        format=f"{bag.kind}, {topic.type_words}",
+        stamp=stamp,
+        row=np.arange(len(stamp)),
+        notes=tuple(notes),
+    )
+    return messages, columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoseMessages(Messages):
+    """The messages of a topic as arrays; `covariance` is as the messages have it."""
 
     position: Floats
     rotation: Floats
@@ -96,34 +109,26 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
 
 def _read_pose_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
     """All messages of a topic as arrays."""
-    name, world = f"{bag.path}:{topic.name}", f"{shape.header}.frame_id"
+    world = f"{shape.header}.frame_id"
     names = attrgetter(world, shape.body or world, shape.gauge or world)
     matrix = attrgetter(shape.covariance or shape.header)
-    stamp, notes, (poses, matrices, worlds, bodies, gauges) = _read_columns(
+    messages, (poses, matrices, worlds, bodies, gauges) = _read_messages(
         bag, topic, shape, lambda message: (shape.pose(message), matrix(message), *names(message))
     )
-    gauge = common_name(name, gauges) if shape.gauge else None
+    gauge = common_name(messages, gauges) if shape.gauge else None
     if gauge is not None and gauge not in GAUGES:
         known = ", ".join(GAUGES)
-        notes.append(f"the messages name the alignment {gauge!r}, which is none of {known}")
-        gauge = None
-    about = About(
-        body=common_name(name, bodies) if shape.body else None,
-        world=common_name(name, worlds),
-        gauge=gauge,
-    )
+        note = f"the messages name the alignment {gauge!r}, which is none of {known}"
+        messages, gauge = messages.noted(note), None
+    body = common_name(messages, bodies) if shape.body else None
     seven = np.array(poses, dtype=np.float64)
     covariance = np.array(matrices, dtype=np.float64) if shape.covariance else None
     return PoseMessages(
-        name=name,
-        format=f"{bag.kind}, {topic.type_words}",
-        stamp=stamp,
-        row=np.arange(len(stamp)),
+        **vars(messages),
         position=seven[:, :3],
         rotation=seven[:, 3:],
         covariance=None if covariance is None else covariance.reshape(-1, 6, 6),
-        about=about,
-        notes=tuple(notes),
+        about=About(body, common_name(messages, worlds), gauge),
     )
 
 
@@ -203,12 +208,12 @@ def _track(
     return make(*arrays, about=rows.about, provenance=provenance, intake=intake)
 
 
-def common_name(name: str, said: Sequence[str]) -> str | None:
+def common_name(messages: Messages, said: Sequence[str]) -> str | None:
     """The one name that all messages give, or None if they give none."""
     distinct = list(dict.fromkeys(word.lstrip("/") for word in said if word.lstrip("/")))
     if len(distinct) > 1:
         raise FormatError(
-            f"{name}: the messages speak of {' and '.join(map(repr, distinct[:3]))}; "
+            f"{messages.name}: the messages speak of {' and '.join(map(repr, distinct[:3]))}; "
             "a track has one world and one body"
         )
     return distinct[0] if distinct else None
@@ -218,7 +223,6 @@ def read_particles(
     bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
 ) -> ParticleTrack:
     """Read a topic with one cloud per message: PoseArray (equal weights), nav2 ParticleCloud."""
-    name = f"{bag.path}:{topic.name}"
     frame, members = attrgetter(f"{shape.header}.frame_id"), attrgetter(shape.particles)
     weight = attrgetter(shape.weight) if shape.weight else lambda particle: 1.0
 
@@ -226,40 +230,37 @@ def read_particles(
         particles = [(*shape.pose(each), weight(each)) for each in members(message)]
         return frame(message), np.array(particles, np.float64)
 
-    stamp, notes, (frames, clouds) = _read_columns(bag, topic, shape, take)
+    messages, (frames, clouds) = _read_messages(bag, topic, shape, take)
     count = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
-    full, dropped = np.flatnonzero(count), _empty_clouds(name, count, options)
+    full, dropped = np.flatnonzero(count), _empty_clouds(messages, count, options)
     offset = np.concatenate([[0], np.cumsum(count[full])])
     particle = np.concatenate([clouds[at] for at in full])
 
     def where(row: int) -> str:
-        scan = int(np.searchsorted(offset, row, side="right")) - 1
-        return f"{name} message {int(full[scan]) + 1}"
+        return messages.where(int(full[np.searchsorted(offset, row, side="right") - 1]))
 
     return ParticleTrack(
-        stamp[full],
+        messages.stamp[full],
         offset,
         particle[:, :3],
         particle[:, 3:7],
         particle[:, 7],
         weighted=shape.weight is not None,
-        about=About(world=common_name(name, frames)),
-        provenance=Provenance(
-            name, f"{bag.kind}, {topic.type_words}", dropped=dropped, notes=tuple(notes)
-        ),
+        about=About(world=common_name(messages, frames)),
+        provenance=replace(messages.provenance(), dropped=dropped),
         intake=options.intake(where),
     )
 
 
-def _empty_clouds(name: str, count: Ints, options: ReadOptions) -> tuple[DroppedRows, ...]:
+def _empty_clouds(messages: Messages, count: Ints, options: ReadOptions) -> tuple[DroppedRows, ...]:
     """Messages without a particle, which are left out, or refused."""
     empty = np.flatnonzero(count == 0)
     if not len(empty):
         return ()
     if len(empty) == len(count):
-        raise FormatError(f"{name}: none of the {len(empty)} messages holds a particle")
+        raise FormatError(f"{messages.name}: none of the {len(empty)} messages holds a particle")
     first = int(empty[0])
-    place = f"{name} message {first + 1}"
+    place = messages.where(first)
     if options.bad_rows == "refuse":
         reason = "the message holds no particle"
         raise TrackError(reason, place=place, row=first, remedy="bad_rows")
@@ -324,20 +325,17 @@ def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessag
             getattr(message, shape.header).frame_id,
         )
 
-    stamp, notes, (llh, covariance, types, status, frames) = _read_columns(bag, topic, shape, take)
-    name = f"{bag.path}:{topic.name}"
+    messages, (llh, covariance, types, status, frames) = _read_messages(bag, topic, shape, take)
+    if topic.type_words.endswith("/GPSFix"):
+        messages = messages.noted(*GPS_FIX_NOTES)
     fixes = FixMessages(
-        name=name,
-        format=f"{bag.kind}, {topic.type_words}",
-        stamp=stamp,
-        row=np.arange(len(stamp)),
+        **vars(messages),
         llh=np.array(llh, dtype=np.float64),
         covariance=np.array(covariance, dtype=np.float64).reshape(-1, 3, 3),
         convention=None,
-        body=common_name(name, frames),
+        body=common_name(messages, frames),
         type=np.array(types, dtype=np.int64),
         status=np.array(status, dtype=np.int64),
-        notes=(*notes, *(GPS_FIX_NOTES if topic.type_words.endswith("/GPSFix") else ())),
     )
     refuse_row(
         (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES)),
