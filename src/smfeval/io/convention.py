@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from smfeval.dataclass import dataclass
-from smfeval.io.log_rows import refuse_row
+from smfeval.errors import FormatError
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
@@ -105,6 +105,13 @@ def _jacobians(
     for start in range(0, len(rotation), CHUNK):
         part = slice(start, start + CHUNK)
         yield part, jacobian((pose[0][part], rotation[part]))
+
+
+def refuse_row(wrong: Any, where: Callable[[int], str], reason: Callable[[int], str]) -> None:
+    """Raise on the first row of a mask (n,), with its place and what is wrong with it."""
+    if wrong.any():
+        row = int(np.argmax(np.asarray(wrong)))
+        raise FormatError(f"{where(row)}: {reason(row)}")
 
 
 def refuse_negative(deviation: Floats, where: Callable[[int], str]) -> None:

@@ -28,12 +28,12 @@ from smfeval.io.convention import (
     POSITION_ONLY,
     from_right,
     refuse_negative,
+    refuse_row,
     track_of_arrays,
 )
 from smfeval.io.covariance_names import Reading, unread_columns
 from smfeval.io.formats import header_names
 from smfeval.io.geodetic import NO_ALTITUDE, local_from_llh, refuse_off_earth
-from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions, WriteOptions
 from smfeval.io.source import BOM, open_input, read_head, spell_source
 from smfeval.maths import so3

@@ -14,7 +14,8 @@ import numpy as np
 from smfeval.associate.origin import ORIGIN_KEY, is_place, origin_text
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
-from smfeval.io.log_rows import LogRows, refuse_row
+from smfeval.io.convention import refuse_row
+from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.maths import geodesy
 from smfeval.maths.arrays import Floats, Ints

@@ -1,6 +1,5 @@
 """Rows of a log as arrays, some of which are left out before the others become a track."""
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
@@ -56,10 +55,3 @@ class LogRows:
         left = DroppedRows(reason, int(bad.sum()), self.where(int(np.argmax(bad))))
         kept = {name: value[~bad] for name, value in self.arrays.items()}
         return replace(self, **kept, dropped=(*self.dropped, left))
-
-
-def refuse_row(wrong: Any, where: Callable[[int], str], reason: Callable[[int], str]) -> None:
-    """Raise on the first row of a mask (n,), with its place and what is wrong with it."""
-    if wrong.any():
-        row = int(np.argmax(np.asarray(wrong)))
-        raise FormatError(f"{where(row)}: {reason(row)}")

@@ -21,9 +21,8 @@ import polars as pl
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import POSITION_ONLY, refuse_negative
+from smfeval.io.convention import POSITION_ONLY, refuse_negative, refuse_row
 from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth
-from smfeval.io.log_rows import refuse_row
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import DECIMALS
 from smfeval.io.source import BOM, open_input

@@ -17,7 +17,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, TrackError
 from smfeval.io.convention import POSITION_ONLY, SettledConvention, choose, settle_convention
 from smfeval.io.geodetic import Fixes
-from smfeval.io.log_rows import LogRows, refuse_row
+from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
 from smfeval.io.ros.bag import Bag, Topic
@@ -337,11 +337,12 @@ def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessag
         type=np.array(types, dtype=np.int64),
         status=np.array(status, dtype=np.int64),
     )
-    refuse_row(
-        (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES)),
-        fixes.where,
-        lambda row: f"position_covariance_type {fixes.type[row]} is not defined; 0 to 3",
-    )
+    strange = (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES))
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise FormatError(
+            f"{fixes.where(row)}: position_covariance_type {fixes.type[row]} is not defined; 0 to 3"
+        )
     return fixes
 
 
