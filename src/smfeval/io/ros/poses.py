@@ -20,15 +20,9 @@ from smfeval.io.geodetic import Fixes
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
+from smfeval.io.ros import topics
 from smfeval.io.ros.bag import Bag, Topic
-from smfeval.io.ros.topics import (
-    COVARIANCE_TYPES,
-    MessageShape,
-    describe_covariance,
-    describe_types,
-    health_notes,
-    is_filled,
-)
+from smfeval.io.ros.topics import MessageShape
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
@@ -92,8 +86,8 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     rows = without_lost(_read_pose_messages(bag, topic, shape), options)
     if rows.covariance is None:
         return _track(rows, options)
-    if not is_filled(rows.covariance):
-        empty = f"the covariance is {describe_covariance(rows.covariance)} in all "
+    if not topics.is_filled(rows.covariance):
+        empty = f"the covariance is {topics.describe_covariance(rows.covariance)} in all "
         note = f"{empty}{len(rows.stamp)} messages; read as poses without uncertainty"
         return _track(replace(rows, covariance=None).noted(note), options)
 
@@ -201,7 +195,7 @@ def _track(
             right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
             skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
         arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
-        health = health_notes(rows.covariance)
+        health = topics.health_notes(rows.covariance)
         provenance = settled.record(rows.noted(*health).provenance())
     make = Track if provenance.convention is None else GaussianTrack
     intake = options.intake(rows.where)
@@ -296,10 +290,10 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     fixes = fixes.without(fixes.status < 0, "no fix (status -1)")
     fixes = fixes.without(np.isnan(fixes.llh[:, 2]), "no altitude")
     unknown = fixes.type == UNKNOWN
-    if unknown.all() or not is_filled(fixes.covariance):
+    if unknown.all() or not topics.is_filled(fixes.covariance):
         filled = "but every covariance is zero or marked unknown"
         why = "its numbers are no covariance" if unknown.all() else filled
-        note = f"position_covariance has {describe_types(fixes.type)}: {why}"
+        note = f"position_covariance has {topics.describe_types(fixes.type)}: {why}"
         plain = replace(fixes, covariance=np.zeros_like(fixes.covariance))
         return plain.track(options).with_notes(f"{note}; positions alone were read")
 
@@ -309,9 +303,9 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
         fixes,
         covariance=fixes.covariance * diagonal,
         convention=POSITION_ONLY,
-        remarks=(f"position_covariance has {describe_types(fixes.type)}",),
+        remarks=(f"position_covariance has {topics.describe_types(fixes.type)}",),
     )
-    notes = health_notes(fixes.covariance) + _type_notes(fixes)
+    notes = topics.health_notes(fixes.covariance) + _type_notes(fixes)
     return belief.track(options).with_notes(*notes)
 
 
@@ -337,7 +331,7 @@ def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessag
         type=np.array(types, dtype=np.int64),
         status=np.array(status, dtype=np.int64),
     )
-    strange = (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES))
+    strange = (fixes.type < 0) | (fixes.type >= len(topics.COVARIANCE_TYPES))
     if strange.any():
         row = int(np.argmax(strange))
         raise FormatError(
