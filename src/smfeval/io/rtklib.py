@@ -51,19 +51,16 @@ class PositionLayout:
 
 COMMON_COLUMNS = ("q", "ns")
 NEU_COLUMNS = (*COMMON_COLUMNS, "sdn", "sde", "sdu")
+ECEF_COLUMNS = ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
+BASELINE_COLUMNS = ("e-baseline", "n-baseline", "u-baseline", *COMMON_COLUMNS, "sde", "sdn", "sdu")
 POSITION_LAYOUTS = {
-    "latitude(deg)": PositionLayout(
-        "llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)
-    ),
-    "latitude(d'\")": PositionLayout(
-        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), words=7
-    ),
-    "x-ecef": PositionLayout(
-        "ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
-    ),
-    "e-baseline": PositionLayout(
-        "baseline", ("e-baseline", "n-baseline", "u-baseline", *COMMON_COLUMNS, "sde", "sdn", "sdu")
-    ),
+    layout.columns[0]: layout
+    for layout in (
+        PositionLayout("llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)),
+        PositionLayout("llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), 7),
+        PositionLayout("ecef", ECEF_COLUMNS),
+        PositionLayout("baseline", BASELINE_COLUMNS),
+    )
 }
 
 
