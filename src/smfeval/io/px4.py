@@ -56,21 +56,20 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StateLayout:
-    """Where a log keeps the position (of states and of covariances) and the rotation."""
+    """Where a log keeps the position among its states, and its variances among its covariances."""
 
     state: int
-    position: int
-    rotation: int | None  # of covariances; None: not a covariance of a rotation
+    variances: tuple[int, ...]  # of the position, and of a rotation vector where there is one
     told: str
 
 
 QUATERNION = "a quaternion's four variances are no covariance of a rotation: position only"
+WITH_ROTATION = StateLayout(7, (6, 7, 8, 0, 1, 2), "rotation vector in fixed axes")
 LAYOUTS = {
-    (32, 28, 24): StateLayout(7, 7, None, QUATERNION),
-    (32, 28, 10): StateLayout(0, 0, None, "the filter is LPE, not EKF2: position only"),
-    (24, 24, 24): StateLayout(7, 7, None, QUATERNION),
-    **{(24, 23, n): StateLayout(7, 6, 0, "rotation vector in fixed axes") for n in (23, 24)},
-    **{(25, 24, n): StateLayout(7, 6, 0, "rotation vector in fixed axes") for n in (24, 25)},
+    (32, 28, 24): StateLayout(7, (7, 8, 9), QUATERNION),
+    (32, 28, 10): StateLayout(0, (0, 1, 2), "the filter is LPE, not EKF2: position only"),
+    (24, 24, 24): StateLayout(7, (7, 8, 9), QUATERNION),
+    **dict.fromkeys(((24, 23, 23), (24, 23, 24), (25, 24, 24), (25, 24, 25)), WITH_ROTATION),
 }
 
 
@@ -240,9 +239,6 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> aut
     layout = _layout(place, states, variance, columns)
     published = columns["timestamp"].astype(np.int64)
     stamp, time_notes, time_remarks = _times(columns)
-    spans = [slice(layout.position, layout.position + 3)]
-    if layout.rotation is not None:
-        spans.append(slice(layout.rotation, layout.rotation + 3))
     resets, reset_remarks = _reset_counters(log, instance, published)
     keys = np.concatenate([resets, np.full((len(stamp), 1), instance)], axis=1)
     own = _rows_as_primary(log, instance, published, named=named)
@@ -253,7 +249,7 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> aut
         about=About(body, "enu", "fixed", "PX4 EKF2", log.release),
         stamp=stamp[own],
         ned=states[own, layout.state : layout.state + 3],
-        variance=np.concatenate([variance[own, span] for span in spans], axis=1),
+        variance=variance[own][:, layout.variances],
         quaternion=states[own, :4],
         piece=keys[own],
         valid=_validity(log, instance if named else None, published)[own],
