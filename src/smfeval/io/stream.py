@@ -176,9 +176,8 @@ class BeliefStream:
     @property
     def place(self) -> tuple[int, int]:
         """The byte, and the lines before it, from where on rows are still needed."""
-        waiting = [*self._held, *self._open]
-        first = min((start, line - 1) for _, start, line in waiting) if waiting else None
-        return first or (self.lines.offset, self.lines.line)
+        waiting = [(start, line - 1) for _, start, line in (*self._held, *self._open)]
+        return min(waiting, default=(self.lines.offset, self.lines.line))
 
     def read(self, *, ended: bool = False) -> tuple[Track, Ints] | None:
         """New beliefs, and where their lines stand (byte, lines before); None: nothing new.
