@@ -328,11 +328,12 @@ class InnovationStream:
         elif data and self.header is None:
             names, _, data = data.partition(b"\n")
             self.header = names.removeprefix(source.BOM).decode("utf-8", "replace").strip()
+            innovations.parse_names(name, self.header.encode())  # refused before its rows come
             first += 1
-        columns = innovations.parse_names(name, self.header.encode()) if self.header else None
         if not data.strip():
             return []
-        if columns is not None:
+        if self.header:
+            columns = innovations.parse_names(name, self.header.encode())
             frame = innovations.frame_of_csv(name, columns, data, first=first)
         else:
             frame = innovations.frame_of_json(name, data.splitlines(), first=first)
