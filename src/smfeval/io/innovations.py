@@ -278,10 +278,7 @@ def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFr
     rows = [
         _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
     ]
-    if not rows:
-        return pl.DataFrame(schema=FRAME)
-    columns = zip(FRAME, zip(*rows, strict=True), strict=True)
-    return pl.DataFrame({name: list(values) for name, values in columns}, schema=FRAME)
+    return pl.DataFrame(rows, schema=FRAME, orient="row")
 
 
 def json_columns(
