@@ -213,6 +213,7 @@ def _marginals(path: Path, graph: Graph) -> Any:
 
 
 INDEX_BITS = 56  # of a key; the letter of a symbol is above them
+INDEX_NOTE = "stamps are the indices of the keys, as seconds: none were given"
 RIGHT = CONVENTIONS["right"]
 READ_AS = {
     "Pose3": f"{RIGHT.words} (gtsam.Pose3); rotation-first (gtsam.Pose3)",
@@ -319,15 +320,14 @@ def in_time(
         index = {key: key & ((1 << INDEX_BITS) - 1) for key in keys}
         if len(set(index.values())) < len(index):
             raise OptionError("two poses have keys of the same index; name their keys or stamps")
-        when = {key: value * NANOSECONDS for key, value in index.items()}
-        notes: tuple[str, ...] = (
-            "stamps are the indices of the keys, as seconds: none were given",
-        )
+        stamps = {key: value * NANOSECONDS for key, value in index.items()}
+        notes: tuple[str, ...] = (INDEX_NOTE,)
     else:
         missing = next((key for key in keys if key not in stamps), None)
         if missing is not None:
             raise OptionError(f"pose {_symbol(missing)} has no stamp")
-        when, notes = {key: int(stamps[key]) for key in keys}, ()
+        notes = ()
+    when = {key: int(stamps[key]) for key in keys}
     order = sorted(keys, key=when.__getitem__)
     return order, np.array([when[key] for key in order], dtype=np.int64), notes
 

@@ -44,7 +44,6 @@ from smfeval.io.geodetic import NO_ALTITUDE, Fixes
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import PROTECTED
 from smfeval.track import DroppedRows, Track
 
@@ -81,8 +80,7 @@ def _messages(
 def _utc_ns(when: datetime, seconds: float, nano: int = 0) -> int:
     """Nanoseconds since 1970 of a minute, seconds in it (60 in a leap second) and a rest."""
     since = when + timedelta(seconds=seconds) - EPOCH
-    whole = (since.days * 86_400 + since.seconds) * NANOSECONDS + since.microseconds * 1_000
-    return whole + nano
+    return since // timedelta(microseconds=1) * 1_000 + nano
 
 
 def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) -> Track:
