@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from smfeval.io.arrays import from_arrays
     from smfeval.io.documents import SavedResult, load, read_correction
     from smfeval.io.extrinsic import read_extrinsic
-    from smfeval.io.gtsam_marginals import from_gtsam
+    from smfeval.io.graph import from_gtsam
     from smfeval.io.innovations import read_innovations, write_innovations
     from smfeval.io.recorder import SquareWriter
     from smfeval.maths.normal import nees
@@ -87,7 +87,7 @@ _NAMES = {
     "io.arrays": "from_arrays",
     "io.documents": "SavedResult load read_correction",
     "io.extrinsic": "read_extrinsic",
-    "io.gtsam_marginals": "from_gtsam",
+    "io.graph": "from_gtsam",
     "io.innovations": "read_innovations write_innovations",
     "io.recorder": "SquareWriter",
     "maths.normal": "nees",

@@ -26,20 +26,7 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, reason_of
-from smfeval.io.autopilot import (
-    AXES_REMARK,
-    DIAGONAL_REMARK,
-    MICROSECONDS,
-    AutopilotLog,
-    Fields,
-    Flight,
-    Truth,
-    interpolate,
-    latest,
-    parse_topic,
-    pieces,
-    without_unaided,
-)
+from smfeval.io import autopilot
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import import_extra, open_input
 from smfeval.maths.arrays import Floats, Ints
@@ -61,7 +48,7 @@ Columns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class DataFlash(AutopilotLog):
+class DataFlash(autopilot.AutopilotLog):
     """Messages of a log by type, each as columns."""
 
     messages: dict[str, Columns]
@@ -116,7 +103,7 @@ def _dataflash(path: Path, reader: Any) -> DataFlash:
     for name, found in rows.items():
         fields = found[0].get_fieldnames() if found else ()
         columns = {field: np.array([getattr(each, field) for each in found]) for field in fields}
-        messages |= {name: Fields(f"{path}:/{name}", columns)} if found else {}
+        messages |= {name: autopilot.Fields(f"{path}:/{name}", columns)} if found else {}
     known = tuple(sorted(name for name, type_ in reader.name_to_id.items() if reader.counts[type_]))
     damage = None
     lengths = {type_: entry.len for type_, entry in reader.formats.items()}
@@ -133,7 +120,7 @@ def _dataflash(path: Path, reader: Any) -> DataFlash:
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the primary core believed, what is logged of another, or the truth of SITL."""
-    topic, core = parse_topic(options.topic or "", truth="SIM2")
+    topic, core = autopilot.parse_topic(options.topic or "", truth="SIM2")
     if topic in ("XKF4", "NKF4"):
         raise FormatError(f"{path}: {TEST_RATIOS}")
     if topic not in ("", "XKF1", VARIANCES, "SIM2"):
@@ -150,7 +137,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         return _truth(log).track(options)
 
 
-def _flight(log: DataFlash, core: int | None) -> Flight:
+def _flight(log: DataFlash, core: int | None) -> autopilot.Flight:
     """Variances of XKV1 with the mean of XKF1 at their times."""
     variances = log.messages.get(VARIANCES)
     if variances is None:
@@ -161,7 +148,7 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
     if "C" in variances:
         cores = variances["C"].astype(np.int64)
     elif "PI" in status:
-        cores = np.asarray(latest(_stamps(status), status["PI"], stamp)).astype(np.int64)
+        cores = np.asarray(autopilot.latest(_stamps(status), status["PI"], stamp)).astype(np.int64)
     if core is not None and not (cores == core).any():
         known = ", ".join(map(str, np.unique(cores)))
         raise FormatError(f"{log.path}: {VARIANCES} is logged of the primary core: of {known} only")
@@ -169,7 +156,7 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
     mean, inside = _means(log, cores, stamp)
     offsets = [_of_core(status, name, cores, stamp) for name in ("OFN", "OFE")]
     flags = _of_core(status, "SS", cores, stamp, default=POSITION_FLAGS).astype(np.int64)
-    flight = Flight(
+    flight = autopilot.Flight(
         name=place,
         format="ArduPilot DataFlash, XKF1 and XKV1",
         about=About("base_link", "enu", "fixed", "ArduPilot EKF3"),
@@ -177,7 +164,7 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
         ned=mean,
         variance=np.stack([variances[name] for name in POSITION_VARIANCES], axis=1),
         quaternion=np.zeros((len(stamp), 4)),
-        piece=pieces(np.stack([cores, *offsets], axis=1)),
+        piece=autopilot.pieces(np.stack([cores, *offsets], axis=1)),
         valid=((flags & POSITION_FLAGS) != 0) & ((flags & CONSTANT_POSITION) == 0),
         row=np.arange(len(stamp)),
         notes=log.damage_notes,
@@ -189,7 +176,7 @@ def _flight(log: DataFlash, core: int | None) -> Flight:
     flight = flight.without(~inside, "no mean (XKF1) around it within a second")
     off = (flight.variance == 0).any(axis=1)
     flight = flight.without(off, "variance 0: the state is switched off")
-    return without_unaided(flight, "no horizontal position in XKF4.SS")
+    return autopilot.without_unaided(flight, "no horizontal position in XKF4.SS")
 
 
 def _no_variances(log: DataFlash) -> str:
@@ -202,7 +189,7 @@ def _no_variances(log: DataFlash) -> str:
 
 
 def _stamps(columns: Columns) -> Ints:
-    return columns["TimeUS"].astype(np.int64) * MICROSECONDS
+    return columns["TimeUS"].astype(np.int64) * autopilot.MICROSECONDS
 
 
 def _positions(columns: Columns) -> Floats:
@@ -219,7 +206,7 @@ def _of_core(status: Columns, name: str, cores: Ints, at: Ints, default: float =
         rows = status["C"] == core if "C" in status else np.ones(len(status[name]), dtype=bool)
         if rows.any():
             mine = cores == core
-            out[mine] = latest(_stamps(status)[rows], status[name][rows], at[mine])
+            out[mine] = autopilot.latest(_stamps(status)[rows], status[name][rows], at[mine])
     return out
 
 
@@ -231,7 +218,7 @@ def _means(log: DataFlash, cores: Ints, at: Ints) -> tuple[Floats, Any]:
         if columns is None:
             continue
         stamp, mine = _stamps(columns), cores == core
-        mean[mine], inside[mine] = interpolate(stamp, _positions(columns), at[mine])
+        mean[mine], inside[mine] = autopilot.interpolate(stamp, _positions(columns), at[mine])
         after = np.clip(np.searchsorted(stamp, at[mine]), 1, max(len(stamp) - 1, 1))
         if len(stamp) > 1:
             inside[mine] &= stamp[after] - stamp[after - 1] <= LONGEST_GAP_NS
@@ -245,7 +232,7 @@ def _state(log: DataFlash, core: int) -> Columns | None:
         return log.messages.get("XKF6") if core == 1 else columns
     rows = columns["C"] == core
     mine = {name: values[rows] for name, values in columns.items()}
-    return Fields(f"{log.path}:/XKF1", mine) if rows.any() else None
+    return autopilot.Fields(f"{log.path}:/XKF1", mine) if rows.any() else None
 
 
 def _remarks(log: DataFlash) -> tuple[str, ...]:
@@ -257,9 +244,9 @@ def _remarks(log: DataFlash) -> tuple[str, ...]:
         latitude, longitude, height = (float(origins[name][-1]) for name in ("Lat", "Lng", "Alt"))
         place = (f"origin: {latitude:.7f} {longitude:.7f} {height:.2f}",)
     return (
-        DIAGONAL_REMARK,
+        autopilot.DIAGONAL_REMARK,
         "a quaternion's four variances are no covariance of a rotation: position only",
-        AXES_REMARK,
+        autopilot.AXES_REMARK,
         f"means are of XKF1{every}, interpolated to the times of XKV1; XKF1 is predicted to now, "
         "the variances are of the delayed fusion horizon",
         "heights are about the filter's own origin",
@@ -267,7 +254,7 @@ def _remarks(log: DataFlash) -> tuple[str, ...]:
     )
 
 
-def _truth(log: DataFlash) -> Truth:
+def _truth(log: DataFlash) -> autopilot.Truth:
     """SIM2 of a simulation: north, east and down from home."""
     columns = log.messages.get("SIM2")
     if columns is None or not all(name in columns for name in POSITION):
@@ -275,7 +262,7 @@ def _truth(log: DataFlash) -> Truth:
             f"{log.path}: there is no SIM2 with a position; only simulations have one"
         )
     stamp = _stamps(columns)
-    return Truth(
+    return autopilot.Truth(
         name=f"{log.path}:truth",
         format="ArduPilot DataFlash, SIM2",
         stamp=stamp,

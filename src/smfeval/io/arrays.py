@@ -70,13 +70,9 @@ def from_arrays(
     matrices = _covariances(covariance, sigma, len(stamps))
     if matrices is not None and turn is not None and matrices.shape[-1] == 3:
         turn, provenance = None, replace(provenance, remarks=(NO_ROTATION_NOTE,))
+    intake = options.intake(lambda row: f"{name}: row {row}")
     track = track_of_arrays(
-        stamps,
-        (position, turn),
-        matrices,
-        options,
-        provenance=provenance,
-        intake=options.intake(lambda row: f"{name}: row {row}"),
+        stamps, (position, turn), matrices, options, provenance=provenance, intake=intake
     )
     settled = settle_about(track, options)
     assert isinstance(settled, Track)

@@ -39,23 +39,20 @@ ROTATION_NAMES = (
 )
 ANGLES = ("roll", "pitch", "yaw")  # R = Rz(yaw) Ry(pitch) Rx(roll)
 GEODETIC_NAMES = {
-    **{f"{name}{unit}": "lat" for name in ("lat", "latitude") for unit in ("", "_deg")},
-    **{
-        f"{name}{unit}": "lon"
-        for name in ("lon", "lng", "long", "longitude")
-        for unit in ("", "_deg")
-    },
-    **{
-        f"{name}{unit}": "alt"
-        for name in ("alt", "altitude", "height", "elevation")
-        for unit in ("", "_m")
-    },
+    "lat": ("lat", "latitude"),
+    "lon": ("lon", "lng", "long", "longitude"),
+    "alt": ("alt", "altitude", "height", "elevation"),
 }
-GEODETIC = ("lat", "lon", "alt")
+GEODETIC = tuple(GEODETIC_NAMES)
 HEIGHTS = {"z", "alt", "altitude", "height", "elevation", "elev", "up", "down", "depth", "h", "msl"}
 ENU_NAMES = {"east": "x", "easting": "x", "north": "y", "northing": "y", "up": "z"}
 POSE_NAMES = {
-    **GEODETIC_NAMES,
+    **{
+        f"{name}{unit}": role
+        for role, names in GEODETIC_NAMES.items()
+        for name in names
+        for unit in ("", "_m" if role == "alt" else "_deg")
+    },
     **{f"{name}{unit}": axis for name, axis in ENU_NAMES.items() for unit in ("", "_m")},
     **dict.fromkeys(("yaw", "theta"), "yaw"),
     **{angle: angle for angle in ANGLES[:2]},
@@ -238,7 +235,8 @@ def _refuse_missing(place: str, names: list[str], pose: dict[str, int]) -> None:
     """Raise where columns are not enough for a pose; without a third axis it is in a plane."""
     rotation = QUATERNION if set(QUATERNION) & set(pose) else ()
     axes = GEODETIC if "lat" in pose else tuple(AXES)
-    flat = set(axes[:2]) <= set(pose) and not any(map(_may_be_height, names))
+    parts = {word for name in names for word in _normalise(name).split("_")}
+    flat = set(axes[:2]) <= set(pose) and not parts & HEIGHTS
     missing = [role for role in ("stamp", *axes[: 2 if flat else 3], *rotation) if role not in pose]
     if missing:
         example = ",".join(f"{role}=NAME" for role in missing)
@@ -309,11 +307,6 @@ def names_a_pose(names: list[str]) -> bool:
     """Whether the names of columns have a stamp and a position among them."""
     roles = {role for role in roles_of(names) if isinstance(role, str)}
     return "stamp" in roles and any({*whole[:2]} <= roles for whole in (AXES, GEODETIC))
-
-
-def _may_be_height(name: str) -> bool:
-    """Whether a name could be that of the third axis."""
-    return any(word in HEIGHTS for word in _normalise(name).split("_"))
 
 
 def names_a_covariance(names: list[str]) -> bool:

@@ -20,7 +20,7 @@ OpenVINS: R3 x SO(3). `ros` is geometry_msgs/PoseWithCovariance (REP 103): fixed
 The user, the file, the preset or the format decides (`choose`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -47,7 +47,6 @@ POSITION_ONLY = "position only, in world axes"  # of a belief without rotations
 class Convention:
     """A way to write the error of a pose, and its Jacobian to the right perturbation."""
 
-    name: str
     words: str
     jacobian: Callable[[se3.Pose], Floats] | None
 
@@ -60,26 +59,19 @@ def _world_axes_jacobian(pose: se3.Pose, *, rotation: bool) -> Floats:
     return jacobian
 
 
-CONVENTIONS: dict[str, Convention] = {
-    convention.name: convention
-    for convention in (
-        Convention("right", "right perturbation, T = T_mean Exp(xi)", None),
-        Convention(
-            "left",
-            "left perturbation, T = Exp(xi) T_mean",
-            lambda pose: se3.adjoint(se3.inverse(pose)),
-        ),
-        Convention(
-            "world-position",
-            "position error in world axes, rotation error on the body side (R3 x SO(3))",
-            partial(_world_axes_jacobian, rotation=False),
-        ),
-        Convention(
-            "ros",
-            "position and rotation error in fixed axes of the parent frame",
-            partial(_world_axes_jacobian, rotation=True),
-        ),
-    )
+CONVENTIONS = {
+    "right": Convention("right perturbation, T = T_mean Exp(xi)", None),
+    "left": Convention(
+        "left perturbation, T = Exp(xi) T_mean", lambda pose: se3.adjoint(se3.inverse(pose))
+    ),
+    "world-position": Convention(
+        "position error in world axes, rotation error on the body side (R3 x SO(3))",
+        partial(_world_axes_jacobian, rotation=False),
+    ),
+    "ros": Convention(
+        "position and rotation error in fixed axes of the parent frame",
+        partial(_world_axes_jacobian, rotation=True),
+    ),
 }
 
 
@@ -88,37 +80,44 @@ def to_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: 
     ordered = _swap_blocks(covariance) if order == "rotation-first" else covariance
     if convention.jacobian is None:
         return ordered
-    return _transform_covariance(convention.jacobian, ordered, pose)
-
-
-def cross_to_right(
-    block: Floats, first: se3.Pose, second: se3.Pose, convention: Convention, order: Order
-) -> Floats:
-    """Cov(xi_i, xi_j) of two scans' right perturbations: J_i C J_j^T. (k, 6, 6)."""
-    ordered = _swap_blocks(block) if order == "rotation-first" else block
-    if convention.jacobian is None:
-        return ordered
     out = np.empty_like(ordered)
-    for start in range(0, len(block), CHUNK):
-        part = slice(start, start + CHUNK)
-        left = convention.jacobian((first[0][part], first[1][part]))
-        right = convention.jacobian((second[0][part], second[1][part]))
-        out[part] = left @ ordered[part] @ np.swapaxes(right, -1, -2)
+    for part, step in _jacobians(convention.jacobian, pose):
+        out[part] = se3.sandwich(step, ordered[part])
     return out
 
 
 def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:
     """The inverse of `to_right`: the covariance as another convention writes it."""
+    out = covariance
     if convention.jacobian is not None:
-        covariance = _transform_covariance(convention.jacobian, covariance, pose, backwards=True)
-    return _swap_blocks(covariance) if order == "rotation-first" else covariance
+        out = np.empty_like(covariance)
+        for part, step in _jacobians(convention.jacobian, pose):
+            back = np.linalg.inv(step).astype(np.float64, copy=False)
+            out[part] = se3.sandwich(back, covariance[part])
+    return _swap_blocks(out) if order == "rotation-first" else out
+
+
+def _jacobians(
+    jacobian: Callable[[se3.Pose], Floats], pose: se3.Pose
+) -> Iterator[tuple[slice, Floats]]:
+    """Some scans at a time, and their Jacobians, of poses with their quaternions made unit."""
+    rotation = normalise_quaternions(pose[1])
+    for start in range(0, len(rotation), CHUNK):
+        part = slice(start, start + CHUNK)
+        yield part, jacobian((pose[0][part], rotation[part]))
+
+
+def refuse_row(wrong: Any, where: Callable[[int], str], reason: Callable[[int], str]) -> None:
+    """Raise on the first row of a mask (n,), with its place and what is wrong with it."""
+    if wrong.any():
+        row = int(np.argmax(np.asarray(wrong)))
+        raise FormatError(f"{where(row)}: {reason(row)}")
 
 
 def refuse_negative(deviation: Floats, where: Callable[[int], str]) -> None:
     """Raise on a standard deviation below zero, and name its row. (n, d)."""
     negative = (deviation < 0).any(axis=1)
-    if negative.any():
-        raise FormatError(f"{where(int(np.argmax(negative)))}: a standard deviation is negative")
+    refuse_row(negative, where, lambda row: "a standard deviation is negative")
 
 
 def from_deviations(deviation: Floats) -> Floats:
@@ -129,23 +128,6 @@ def from_deviations(deviation: Floats) -> Floats:
 def _swap_blocks(covariance: Floats) -> Floats:
     """Exchange the two 3x3 blocks of rows and of columns."""
     return np.roll(covariance, 3, axis=(-1, -2))
-
-
-def _transform_covariance(
-    jacobian: Callable[[se3.Pose], Floats],
-    covariance: Floats,
-    pose: se3.Pose,
-    *,
-    backwards: bool = False,
-) -> Floats:
-    """J S J^T, or the inverse of that, in chunks."""
-    out = np.empty_like(covariance)
-    for start in range(0, len(covariance), CHUNK):
-        part = slice(start, start + CHUNK)
-        step = jacobian((pose[0][part], pose[1][part]))
-        step = np.linalg.inv(step).astype(np.float64, copy=False) if backwards else step
-        out[part] = se3.sandwich(step, covariance[part])
-    return out
 
 
 @dataclass(frozen=True)
@@ -187,25 +169,30 @@ class SettledConvention:
     notes: tuple[str, ...]
     assumed: bool  # in part: neither options nor file nor format tell
 
+    def record(self, source: Provenance) -> Provenance:
+        """The provenance of a track whose covariance was read so."""
+        notes, assumed = source.notes + self.notes, self.assumed
+        return replace(source, convention=self.words, notes=notes, convention_assumed=assumed)
+
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
         """Covariance as smfeval keeps it: right perturbation, translation first."""
         if self.convention.jacobian is None and self.order == "translation-first":
             return read_only(covariance)
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
-            pose = self._unit(pose)
             return read_only(to_right(covariance, pose, self.convention, self.order))
 
     def cross_to_right(self, block: Floats, first: se3.Pose, second: se3.Pose) -> Floats:
-        """Cross-covariances of two scans each, as smfeval keeps them. (k, 6, 6)."""
+        """Cov(xi_i, xi_j) of two scans' right perturbations: J_i C J_j^T. (k, 6, 6)."""
+        ordered = _swap_blocks(block) if self.order == "rotation-first" else block
+        jacobian = self.convention.jacobian
+        if jacobian is None:
+            return ordered
+        out = np.empty_like(ordered)
         with np.errstate(invalid="ignore", over="ignore"):
-            first, second = self._unit(first), self._unit(second)
-            return cross_to_right(block, first, second, self.convention, self.order)
-
-    def _unit(self, pose: se3.Pose) -> se3.Pose:
-        """The pose as a Jacobian needs it: with unit quaternions."""
-        return (
-            pose if self.convention.jacobian is None else (pose[0], normalise_quaternions(pose[1]))
-        )
+            both = zip(_jacobians(jacobian, first), _jacobians(jacobian, second), strict=True)
+            for (part, left), (_, right) in both:
+                out[part] = left @ ordered[part] @ np.swapaxes(right, -1, -2)
+        return out
 
 
 PresetOrder = Literal["state_order", "message_order"]
@@ -275,12 +262,10 @@ def track_of_arrays(
     settled = settle_convention(options, declared=declared, implied=(implied, "translation-first"))
     if rotation is None:
         covariance = np.pad(covariance[:, :3, :3], ((0, 0), (0, 3), (0, 3)))
-        convention, assumed = POSITION_ONLY, False
+        settled = replace(settled, words=POSITION_ONLY, assumed=False)
     else:
         covariance = settled.to_right(covariance, (position, rotation))
-        convention, assumed = settled.words, settled.assumed
-    notes = provenance.notes + settled.notes
-    provenance = replace(provenance, convention=convention, notes=notes, convention_assumed=assumed)
+    provenance = settled.record(provenance)
     return GaussianTrack(stamp, position, turn, covariance, provenance=provenance, **shared)
 
 

@@ -162,18 +162,15 @@ def layout_readings(columns: list[int], roles: Iterable[str]) -> tuple[Reading, 
 
 def readings_of(place: str, names: list[str], parts: dict[int, NamedEntry]) -> tuple[Reading, ...]:
     """The ways to read the columns that have parts of one covariance; several are refused."""
-    families: dict[tuple[bool, str], dict[int, NamedEntry]] = {}
+    families: dict[tuple[str, str], dict[int, NamedEntry]] = {}
     for column, part in parts.items():
-        families.setdefault((part.kind == "sigma", part.family), {})[column] = part
-    found = [
-        readings
-        for (deviations, family), members in families.items()
-        if (
-            readings := _numbered(place, names, members)
-            if family
-            else (_by_entry(place, names, members, "sigma" if deviations else "covariance"),)
-        )
+        role = "sigma" if part.kind == "sigma" else "covariance"
+        families.setdefault((role, part.family), {})[column] = part
+    every = [
+        _numbered(place, names, members) if family else (_by_entry(place, names, members, role),)
+        for (role, family), members in families.items()
     ]
+    found = [readings for readings in every if readings]
     if len(found) > 1:
         each = spell_source(place, "columns", *(readings[0].text(names) for readings in found))
         raise FormatError(f"{place}: there are two covariances; say which: {each}")

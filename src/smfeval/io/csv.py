@@ -12,44 +12,29 @@ from collections.abc import Callable, Iterator
 from csv import reader
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
+from smfeval.io import column_names, parsers
 from smfeval.io.arrays import NO_Z
 from smfeval.io.atomic import row_slices, table, write_rows, writing
-from smfeval.io.column_names import (
-    ANGLES,
-    POSE_ROLES,
-    QUATERNION,
-    STAMP_UNITS,
-    ColumnMeanings,
-    column_meanings,
-    implied_convention,
-    listed_names,
-    parse_columns,
-)
 from smfeval.io.convention import (
     CONVENTIONS,
     POSITION_ONLY,
     from_right,
     refuse_negative,
+    refuse_row,
     track_of_arrays,
 )
 from smfeval.io.covariance_names import Reading, unread_columns
 from smfeval.io.formats import header_names
-from smfeval.io.geodetic import local_from_llh, refuse_off_earth
+from smfeval.io.geodetic import NO_ALTITUDE, local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.parsers import (
-    LAST_STAMP,
-    NUMBER,
-    billionths,
-    invalid_stamp_reason,
-    is_unusual_number,
-)
 from smfeval.io.source import BOM, open_input, read_head, spell_source
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
@@ -58,9 +43,6 @@ from smfeval.maths.symmetric import pack_lower
 from smfeval.schema import ORDERS, PROTECTED
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import valid_share
-
-if TYPE_CHECKING:
-    import polars as pl
 
 UNIT_DIGITS = {"ns": 18, "us": 15, "ms": 12}  # least, of a stamp since 1970; in seconds it has ten
 DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:")
@@ -73,7 +55,6 @@ FITS = 0.9  # part of the matrices that must be covariances: a wrong triangle ha
 NO_NAMES = ("there is no row of names before the numbers; list them", "stamp,x,y,z,...")
 LISTED_BESIDE = ("it has a row of names; say what they hold", "stamp=NAME,x=NAME,...")
 IN_PLANE = "there is no z: poses in a plane, z = 0"
-NO_ALTITUDE = "there is no altitude: places on the ellipsoid"
 ABOVE_ELLIPSOID = "altitudes were read as above the ellipsoid"
 UNCERTAIN_NOTE = "the rotation has no uncertainty: a belief about positions alone was read"
 
@@ -83,9 +64,9 @@ class CsvRows:
     """The columns that are used, as numbers or as text, and where a row stands."""
 
     path: Path
-    meanings: ColumnMeanings
+    meanings: column_names.ColumnMeanings
     names: list[str]
-    cells: "pl.DataFrame"
+    cells: pl.DataFrame
     line: Ints
     notes: tuple[str, ...]
 
@@ -106,8 +87,6 @@ class CsvRows:
 
     def protection(self) -> Floats | None:
         """Protection levels as a Track has them, NaN in empty cells; None: no column. (n, 5)."""
-        import polars as pl  # noqa: PLC0415
-
         if not self.meanings.levels:
             return None
         found = np.full((len(self.cells), len(PROTECTED)), np.nan)
@@ -126,7 +105,7 @@ class CsvRows:
         roles = self.meanings.rotation
         columns = [self.meanings.pose[role] for role in roles]
         numbers = self.numbers(columns)
-        if roles == list(QUATERNION):
+        if roles == list(column_names.QUATERNION):
             return numbers
         unit = [np.radians(1.0) if at in self.meanings.degrees else 1.0 for at in columns]
         angle = np.abs(numbers * unit).max()
@@ -140,7 +119,8 @@ class CsvRows:
             )
         turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(numbers), 1))
         for role, values in zip(roles, (numbers * unit).T, strict=True):
-            turn = so3.compose(so3.exp(np.outer(values, np.eye(3)[ANGLES.index(role)])), turn)
+            axis = np.eye(3)[column_names.ANGLES.index(role)]
+            turn = so3.compose(so3.exp(np.outer(values, axis)), turn)
         return turn
 
     def unused_numbers(self) -> dict[int, Floats]:
@@ -165,42 +145,37 @@ class CsvRows:
 
     def stamps(self) -> Ints:
         """Exact nanoseconds of the stamps."""
-        import polars as pl  # noqa: PLC0415
-
         text = self.cells[str(self.meanings.stamp)].str.strip_chars()
         if DATE.match(text[0] or ""):
             return self._dates(text)
         whole = (text[0] or "").partition(".")[0]
         digits = len(whole) if whole.isdigit() else 0
         by_size = next((unit for unit, least in UNIT_DIGITS.items() if digits >= least), "s")
-        power = STAMP_UNITS[self.meanings.stamp_unit or by_size]
+        power = column_names.STAMP_UNITS[self.meanings.stamp_unit or by_size]
         exact = text.cast(pl.Decimal(38, 9), strict=False).to_physical()
         if exact.null_count():  # written with an exponent, or no number
             values = exact.to_list()
             for row, word in enumerate(text.to_list()):
                 if values[row] is None:
-                    usual = word and NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
-                    if not usual or invalid_stamp_reason(word, "nanoseconds"):
+                    unfit = not word or not _is_usual(word)
+                    if unfit or parsers.invalid_stamp_reason(word, "nanoseconds"):
                         self._refuse(self.meanings.stamp, row, word)
-                    values[row] = billionths(word)
+                    values[row] = parsers.billionths(word)
             exact = pl.Series(values, dtype=pl.Int128)
         scaled = exact // 10 ** (9 - power)
-        beyond = scaled.abs() > LAST_STAMP
+        beyond = scaled.abs() > parsers.LAST_STAMP
         if beyond.any():
             late = int(beyond.arg_max() or 0)
-            reason = invalid_stamp_reason(text[late], "seconds" if power == 9 else "nanoseconds")
+            unit: parsers.Unit = "seconds" if power == 9 else "nanoseconds"
+            reason = parsers.invalid_stamp_reason(text[late], unit)
             raise FormatError(f"{self.where(late)}: {reason or 'the stamp is no time'}")
         return scaled.cast(pl.Int64).to_numpy() + self._nanoseconds()
 
-    def _dates(self, text: "pl.Series") -> Ints:
+    def _dates(self, text: pl.Series) -> Ints:
         """Nanoseconds of dates such as 2024-05-06T07:08:09.1+00:00; without a zone, UTC."""
-        import polars as pl  # noqa: PLC0415
-
         bare = text.str.replace(r"(Z|[+-]00:?00)?$", "").str.replace(" ", "T")
         dates = bare.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="ns", strict=False)
-        if dates.null_count():
-            row = int(dates.is_null().arg_max() or 0)
-            raise FormatError(f"{self.where(row)}: {text[row]!r} is not a date in UTC")
+        refuse_row(dates.is_null(), self.where, lambda row: f"{text[row]!r} is not a date in UTC")
         return dates.to_physical().cast(pl.Int64).to_numpy()
 
     def _nanoseconds(self) -> Ints:
@@ -210,12 +185,10 @@ class CsvRows:
             return np.zeros(len(self.cells), np.int64)
         seconds, part = self.numbers([self.meanings.stamp, column]).T
         wrong = (part < 0) | (part >= NANOSECONDS) | (part % 1 != 0) | (seconds % 1 != 0)
-        if wrong.any():
-            both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
-            raise FormatError(
-                f"{self.where(int(np.argmax(wrong)))}: {both} are not seconds and what is beyond "
-                f"them; say which is the stamp: {spell_source(self.path, 'columns', 'stamp=NAME')}"
-            )
+        both = f"{self.names[self.meanings.stamp]!r} and {self.names[column]!r}"
+        how = spell_source(self.path, "columns", "stamp=NAME")
+        told = f"{both} are not seconds and what is beyond them; say which is the stamp: {how}"
+        refuse_row(wrong, self.where, lambda row: told)
         return part.astype(np.int64)
 
     def _refuse(self, column: int, row: int, word: str | None) -> None:
@@ -223,9 +196,13 @@ class CsvRows:
         name = self.names[column]
         if not word:
             raise FormatError(f"{self.where(row)}: there is nothing in column {name!r}")
-        usual = NUMBER.fullmatch(word.encode()) and not is_unusual_number(word)
-        why = "not finite" if usual else "not a number"
+        why = "not finite" if _is_usual(word) else "not a number"
         raise FormatError(f"{self.where(row)}: column {name!r} is {word[:40]!r}, which is {why}")
+
+
+def _is_usual(word: str) -> bool:
+    """Whether a word is a number, and written as a clock or a table would."""
+    return bool(parsers.NUMBER.fullmatch(word.encode())) and not parsers.is_unusual_number(word)
 
 
 def read(path: Path, options: ReadOptions) -> Track:
@@ -269,7 +246,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         *(stamp, (position, rotation), covariance, options),
         provenance=provenance,
         intake=intake,
-        implied=None if reading is None else implied_convention(rows.names, reading),
+        implied=None if reading is None else column_names.implied_convention(rows.names, reading),
         protection=protection,
     )
 
@@ -337,15 +314,15 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
     if b"\0" in start:
         raise FormatError(f"{path}: this is binary data, not text")
     in_file, separator, header = header_names(start)
-    listed = listed_names(options.columns)
+    listed = column_names.listed_names(options.columns)
     if bool(in_file) == bool(listed):
         what, example = LISTED_BESIDE if listed else NO_NAMES
         raise FormatError(f"{path}: {what}: {spell_source(path, 'columns', example)}")
     rest = start.decode("utf-8", errors="replace").splitlines()[header:]
     first = next((line for line in rest if line.strip() and line.lstrip()[0] != "#"), "")
     names, tidy = _spread_lists(in_file or listed, first, separator)
-    named = parse_columns(options.columns) if options.columns else {}
-    meanings = column_meanings(str(path), names, named)
+    named = column_names.parse_columns(options.columns) if options.columns else {}
+    meanings = column_names.column_meanings(str(path), names, named)
     layout: Any = {"separator": separator, "names": names, "meanings": meanings}
     cells, numbers, notes, before = [], [], tuple[str, ...](), 0
     for lines, is_cut in _line_blocks(path):
@@ -364,8 +341,6 @@ def _read_rows(path: Path, options: ReadOptions) -> CsvRows:
         before += len(lines)
     if not cells:
         raise FormatError(f"{path}: there is a row of names but no row of numbers")
-    import polars as pl  # noqa: PLC0415  slow to import
-
     every = pl.concat(cells, how="vertical_relaxed")
     return CsvRows(path, meanings, names, every, np.concatenate(numbers), notes)
 
@@ -409,14 +384,12 @@ def _used_cells(
     *,
     separator: str,
     names: list[str],
-    meanings: ColumnMeanings,
-) -> "pl.DataFrame":
+    meanings: column_names.ColumnMeanings,
+) -> pl.DataFrame:
     """The columns that are used; all, where none is surely of a covariance.
 
     Numbers where every cell is one, but for stamps and protection levels; as text otherwise.
     """
-    import polars as pl  # noqa: PLC0415  slow to import
-
     if separator == " ":
         separator, rows = ",", [",".join(row.split()) for row in rows]
     if not any('"' in row for row in rows):
@@ -443,10 +416,8 @@ def _used_cells(
     return frame.with_columns(each for each in numbers if not each.null_count())
 
 
-def as_numbers(cells: "pl.Series") -> "pl.Series":
+def as_numbers(cells: pl.Series) -> pl.Series:
     """Cells as numbers, null where they are none."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
     if cells.dtype == pl.Float64:
         return cells
     return cells.str.strip_chars().cast(pl.Float64, strict=False)
@@ -456,7 +427,7 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
     """Write names, poses and the lower triangles of the covariances, where there are any."""
     belief = track.moments if isinstance(track, ParticleTrack) else track
     oriented = belief.about.oriented
-    names = ["stamp", *(POSE_ROLES if oriented else POSE_ROLES[:3])]
+    names = ["stamp", *(column_names.POSE_ROLES if oriented else column_names.POSE_ROLES[:3])]
     if isinstance(belief, GaussianTrack):
         size = 6 if oriented else 3
         names += [f"c{i + 1}{j + 1}" for i in range(size) for j in range(i + 1)]
@@ -469,7 +440,7 @@ def write(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...
 
 def belief_tables(
     belief: Track, options: WriteOptions, *, oriented: bool
-) -> "Iterator[pl.DataFrame]":
+) -> Iterator[pl.DataFrame]:
     """Poses and lower triangles in the convention asked for, or positions alone with theirs."""
     convention, order = CONVENTIONS[options.convention or "right"], options.order or ORDERS[0]
     for part in row_slices(len(belief)):

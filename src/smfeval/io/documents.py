@@ -100,12 +100,6 @@ YAML_ENDINGS = (".yaml", ".yml")
 ENDINGS = (".json", *YAML_ENDINGS)
 
 
-def check_correction_name(path: Path) -> None:
-    """Raise on a file whose ending names neither JSON nor YAML."""
-    if path.suffix not in ENDINGS:
-        raise OptionError(f"{path}: a correction is written to {', '.join(ENDINGS)}")
-
-
 def with_version(correction: Correction | GrowthLaw) -> Correction | GrowthLaw:
     """The correction, marked with the version of smfeval that made it."""
     known = correction.learnt.version or __version__
@@ -113,9 +107,10 @@ def with_version(correction: Correction | GrowthLaw) -> Correction | GrowthLaw:
 
 
 def write_correction(correction: Correction | GrowthLaw, path: str | Path) -> None:
-    """Write a correction in the format that the ending names."""
+    """Write a correction in the format that the ending names, JSON or YAML."""
     path = Path(path)
-    check_correction_name(path)
+    if path.suffix not in ENDINGS:
+        raise OptionError(f"{path}: a correction is written to {', '.join(ENDINGS)}")
     data = with_version(correction).to_dict()
     with writing(path) as stream:
         if path.suffix in YAML_ENDINGS:

@@ -52,14 +52,7 @@ def read(path: Path, options: ReadOptions) -> Track:
         order, model = (W_FIRST, "the EuRoC data set") if commas else (X_FIRST, "ORB-SLAM3")
         assumed = f"read {order[0]} first, as {model} writes it"
         notes = (f"{numbers.name}: no header names the quaternion's order; {assumed}",)
-    return track_of_rows(
-        numbers,
-        "EuRoC CSV",
-        options,
-        pose=(
-            numbers.columns(1, 4),
-            numbers.columns(4, 8)[:, [order.index(part) for part in X_FIRST]],
-        ),
-        notes=notes,
-        remarks=(remark,) if width > 8 else (),
-    )
+    places = [order.index(part) for part in X_FIRST]
+    pose = numbers.columns(1, 4), numbers.columns(4, 8)[:, places]
+    remarks = (remark,) if width > 8 else ()
+    return track_of_rows(numbers, "EuRoC CSV", options, pose=pose, notes=notes, remarks=remarks)

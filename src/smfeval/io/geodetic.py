@@ -13,7 +13,8 @@ import numpy as np
 
 from smfeval.associate.origin import ORIGIN_KEY, is_place, origin_text
 from smfeval.dataclass import dataclass
-from smfeval.errors import FormatError, OptionError
+from smfeval.errors import OptionError
+from smfeval.io.convention import refuse_row
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.maths import geodesy
@@ -21,6 +22,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.se3 import sandwich
 from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Track
 
+NO_ALTITUDE = "there is no altitude: places on the ellipsoid"
 ABOUT = About(body="antenna", world="enu", gauge="fixed", oriented=False)
 
 
@@ -124,10 +126,8 @@ def refuse_nowhere(origin: Floats) -> None:
 
 def refuse_off_earth(llh: Floats, where: Callable[[int], str]) -> None:
     """Raise on a latitude or longitude that no place has, and name its row."""
-    beyond = (np.abs(llh[:, 0]) > 90) | (np.abs(llh[:, 1]) > 360)
-    if beyond.any():
-        row = int(np.argmax(beyond))
-        latitude, longitude, _ = llh[row]
-        raise FormatError(
-            f"{where(row)}: latitude {latitude:.9g}, longitude {longitude:.9g} is no place on Earth"
-        )
+    refuse_row(
+        (np.abs(llh[:, 0]) > 90) | (np.abs(llh[:, 1]) > 360),
+        where,
+        lambda row: f"latitude {llh[row, 0]:.9g}, longitude {llh[row, 1]:.9g} is no place on Earth",
+    )

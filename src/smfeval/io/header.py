@@ -18,14 +18,8 @@ CURRENT_VERSION = "SQUARE/0.3"
 CROSS_VERSION = "SQUARE-CROSS/0.1"  # our extension: the file of cross-covariances
 
 COMMON_KEYS = (
-    "FORMAT",
-    "REPRESENTATION",
-    "POSE_FRAME",
-    "BODY_FRAME",
-    "GAUGE",
-    "TIMESTAMP_UNIT",
-    "ALGORITHM",
-    "ALGORITHM_VERSION",
+    *("FORMAT", "REPRESENTATION", "POSE_FRAME", "BODY_FRAME", "GAUGE", "TIMESTAMP_UNIT"),
+    *("ALGORITHM", "ALGORITHM_VERSION"),
 )
 REQUIRED_KEYS = {
     "gaussian_se3": ("TANGENT_CONVENTION", "TANGENT_ORDER", "ROTATION_PARAM"),
@@ -54,12 +48,7 @@ ALLOWED_VALUES = {
     "WEIGHTS_NORMALIZED": ("true", "false"),
     ORIENTATION: ("known", "unknown"),
 }
-KNOWN_KEYS = {
-    *COMMON_KEYS,
-    ORIENTATION,
-    ASSUMED,
-    *(key for keys in REQUIRED_KEYS.values() for key in keys),
-}
+KNOWN_KEYS = {*COMMON_KEYS, ORIENTATION, ASSUMED, *sum(REQUIRED_KEYS.values(), ())}
 
 UNSPECIFIED = "unspecified"
 # What a header says where a track says nothing: key, our word for it, value.

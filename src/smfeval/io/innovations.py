@@ -151,7 +151,7 @@ class InnovationColumns:
     names: tuple[str, ...]
     innovation: tuple[str, ...]
     covariance: dict[tuple[int, int], str]  # lower triangle, from zero
-    unit: str  # of the stamps: "s" or "ns"
+    stamp: str  # "stamp" in seconds, or "stamp_ns"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -185,8 +185,7 @@ def parse_names(name: str, header: bytes) -> InnovationColumns:
     diagonal = [entries[i, i] for i in range(d)]
     if missing and set(known.values()) != set(diagonal):
         raise FormatError(f"{name}:1: there is no column {missing[0]!r}")
-    unit = "ns" if stamp == "stamp_ns" else "s"
-    return InnovationColumns(names, tuple(f"innovation_{i + 1}" for i in range(d)), known, unit)
+    return InnovationColumns(names, tuple(f"innovation_{i + 1}" for i in range(d)), known, stamp)
 
 
 def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: int) -> pl.DataFrame:
@@ -221,7 +220,7 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         accepted = words_of.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
         _refuse_cell(name, accepted.is_null(), words_of, "accepted", first)
     return frame.select(
-        stamp=_stamps(name, text, columns.unit, first),
+        stamp=_stamps(name, text, columns.stamp, first),
         sensor=sensor,
         accepted=accepted,
         innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
@@ -247,11 +246,10 @@ def _refuse_cell(name: str, wrong: pl.Series, words_of: pl.Series, column: str, 
         raise FormatError(f"{name}:{first + row}: column {column!r} is {shown}")
 
 
-def _stamps(name: str, text: pl.DataFrame, unit: str, first: int) -> pl.Series:
+def _stamps(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series:
     """Exact nanoseconds."""
-    column = "stamp_ns" if unit == "ns" else "stamp"
     words_of = text[column].str.strip_chars()
-    if unit == "ns":
+    if column == "stamp_ns":
         stamp = words_of.cast(pl.Int64, strict=False)
     else:
         exact = words_of.cast(pl.Decimal(38, 9), strict=False)
@@ -280,10 +278,7 @@ def frame_of_json(name: str, lines: Sequence[bytes], *, first: int) -> pl.DataFr
     rows = [
         _json_row(f"{name}:{first + at}", line) for at, line in enumerate(lines) if line.strip()
     ]
-    if not rows:
-        return pl.DataFrame(schema=FRAME)
-    columns = zip(FRAME, zip(*rows, strict=True), strict=True)
-    return pl.DataFrame({name: list(values) for name, values in columns}, schema=FRAME)
+    return pl.DataFrame(rows, schema=FRAME, orient="row")
 
 
 def json_columns(

@@ -48,19 +48,11 @@ def read(path: Path, options: ReadOptions) -> Track:
     by_time = options.intake(lambda row: times.where(int(kept[row])))
     order, twice, notes = time_order(stamp[kept], by_time, pose[kept, :, 3])
     rows = kept[order]
-    return Track(
-        stamp[rows],
-        pose[rows, :, 3],
-        so3.quaternion(pose[rows, :, :3]),
-        provenance=Provenance(
-            numbers.name,
-            "KITTI",
-            dropped=dropped + twice,
-            notes=(*numbers.notes, *about_times, *(f"{times.name}: {note}" for note in notes)),
-            remarks=remarks,
-        ),
-        intake=options.intake(lambda row: numbers.where(int(rows[row]))),
-    )
+    told = (*numbers.notes, *about_times, *(f"{times.name}: {note}" for note in notes))
+    provenance = Provenance(numbers.name, "KITTI", None, dropped + twice, told, remarks)
+    intake = options.intake(lambda row: numbers.where(int(rows[row])))
+    position, rotation = pose[rows, :, 3], so3.quaternion(pose[rows, :, :3])
+    return Track(stamp[rows], position, rotation, provenance=provenance, intake=intake)
 
 
 def _stamps(
@@ -71,10 +63,10 @@ def _stamps(
     rate_hz = None if beside is None else parse_rate(str(beside))
     if beside is None or rate_hz is not None:
         stamp = np.rint(np.arange(len(numbers)) * (NANOSECONDS / (rate_hz or 1.0))).astype(np.int64)
-        note = f"{path}: {COUNTED}: {spell_source(path, 'times', '10Hz', 'FILE')}"
-        note = note if rate_hz is None else f"stamps count from 0, at {beside}"
-        said = ((note,), ()) if rate_hz is None else ((), (note,))
-        return stamp, numbers, *said
+        if rate_hz is not None:
+            return stamp, numbers, (), (f"stamps count from 0, at {beside}",)
+        how = spell_source(path, "times", "10Hz", "FILE")
+        return stamp, numbers, (f"{path}: {COUNTED}: {how}",), ()
     times = read_numbers(beside, TIMES_LAYOUT)
     refuse_other_count(times, numbers, "stamps")
     return times.stamp, times, times.notes, (f"stamps from {beside}",)

@@ -28,7 +28,7 @@ from smfeval.io.geodetic import refuse_nowhere
 from smfeval.io.options import WriteOptions
 from smfeval.io.progress import report
 from smfeval.maths import geodesy
-from smfeval.maths.arrays import Floats, Ints, gap_mask
+from smfeval.maths.arrays import Floats, Ints, gap_mask, spaced_indices
 from smfeval.maths.se3 import sandwich
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import seconds_text
@@ -69,12 +69,14 @@ class GeodeticTrack:
         ends = [0, *(np.flatnonzero(gap_mask(self.stamp)) + 1).tolist(), len(self.stamp)]
         return [slice(*pair) for pair in pairwise(ends)]
 
-    def ellipses(self, at: Ints) -> Floats:
-        """Rings (m, v + 1, 3) about the points at some rows that hold 95 % of a Gaussian.
+    def ellipses(self) -> Iterator[tuple[int, Floats]]:
+        """Evenly spaced rows, and rings (v + 1, 3) about their points with 95 % of a Gaussian.
 
         They run counter-clockwise and close, at the height of the point.
         """
-        assert self.covariance is not None
+        if self.covariance is None:
+            return iter(())
+        at = spaced_indices(len(self.stamp), MOST_ELLIPSES)
         values, vectors = np.linalg.eigh(self.covariance[at, :2, :2])
         radius = np.sqrt(np.maximum(values, 0) * chi_squared_tail_quantile(2, 1 - ELLIPSE_LEVEL))
         angle = np.linspace(0, 2 * np.pi, ELLIPSE_VERTICES + 1)
@@ -85,17 +87,12 @@ class GeodeticTrack:
         enu = np.concatenate([ring, np.zeros((*ring.shape[:2], 1))], axis=-1)
         llh = geodesy.llh_from_ecef(geodesy.ecef_from_enu(enu, self.llh[at][:, None, :]))
         llh[..., 2] = self.llh[at, None, 2]
-        return _unwrapped(llh, self.llh[at, None, 1])
+        return zip(at.tolist(), _unwrapped(llh, self.llh[at, None, 1]), strict=True)
 
 
 ELLIPSE_LEVEL = 0.95
 ELLIPSE_VERTICES = 36
 MOST_ELLIPSES = 500  # that a map draws; covariances of all scans are in the file
-
-
-def evenly_spread(count: int) -> Ints:
-    """Rows whose ellipses are drawn."""
-    return np.unique(np.linspace(0, count - 1, min(count, MOST_ELLIPSES)).astype(np.int64))
 
 
 def geodetic_track(
@@ -157,9 +154,8 @@ def _kml_document(track: GeodeticTrack) -> Iterator[str]:
         report(part.stop, len(times))
     yield "</gx:MultiTrack></Placemark>\n"
     if track.covariance is not None:
-        at = evenly_spread(len(times))
         yield "<Folder><name>95 % ellipses</name>\n"
-        for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
+        for row, ring in track.ellipses():
             places = " ".join(",".join(map(_number, place)) for place in coordinates(ring))
             yield (
                 f"<Placemark><TimeStamp><when>{times[row]}</when></TimeStamp>"
@@ -222,12 +218,10 @@ def _features(track: GeodeticTrack) -> Iterator[dict[str, Any]]:
             more = {} if triangle is None else {"covariance_enu_m2": triangle[row]}
             yield _feature("Point", place, told | more)
             report(scan + 1, len(times))
-    if track.covariance is not None:
-        at = evenly_spread(len(times))
-        for row, ring in zip(at.tolist(), track.ellipses(at), strict=True):
-            stamp = seconds_text(int(track.stamp[row]))
-            told = {"level": ELLIPSE_LEVEL, "time": times[row], "stamp": stamp}
-            yield _feature("Polygon", [coordinates(ring)], told)
+    for row, ring in track.ellipses():
+        stamp = seconds_text(int(track.stamp[row]))
+        told = {"level": ELLIPSE_LEVEL, "time": times[row], "stamp": stamp}
+        yield _feature("Polygon", [coordinates(ring)], told)
 
 
 def _feature(kind: str, places: list[Any], properties: dict[str, Any]) -> dict[str, Any]:

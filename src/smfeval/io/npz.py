@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
-from smfeval.errors import FormatError, OptionError, reason_of
+from smfeval.errors import FormatError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.convention import track_of_arrays
 from smfeval.io.covariance_names import names_uncertainty
@@ -149,8 +149,6 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     del options  # right perturbation, translation first
     if isinstance(track, ParticleTrack):
         track = track.moments
-    if not isinstance(track, Track):
-        raise OptionError(f"{path}: there are no poses to write")
     arrays: dict[str, Any] = {"stamp": track.stamp, "position": track.position}
     arrays |= {"rotation": track.rotation} if track.about.oriented else {}
     fields = {}

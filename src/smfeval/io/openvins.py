@@ -48,7 +48,6 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.se3 import Pose
 from smfeval.schema import ORDERS, Order
 from smfeval.track import About, Track
-from smfeval.track.beliefs import normalise_quaternions
 
 ABOUT = About(body="imu", gauge="gravity_yaw")  # IMU state; gravity is seen, position and yaw not
 POSE_LAYOUT = Layout({8: "stamp and pose", 20: "these and two 3x3 upper triangles"})
@@ -153,7 +152,6 @@ def _belief_track(
 ) -> Track:
     """Poses with covariances as OpenVINS writes them: world-position, rotation first."""
     settled = settle_convention(options, implied=("world-position", order))
-    unit = pose[0], normalise_quaternions(pose[1])  # six decimals are not of unit length
-    right = settled.to_right(covariance, unit)
+    right = settled.to_right(covariance, pose)
     more |= {"pose": pose, "about": ABOUT if order == "rotation-first" else About()}
     return track_of_rows(numbers, "OpenVINS", options, covariance=right, settled=settled, **more)

@@ -137,13 +137,7 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
 
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
     matrices = _column_array(frame, COVARIANCE_COLUMNS, LOWER_TRIANGLE)
-    shared["provenance"] = Provenance(
-        str(path),
-        f"Parquet {kind}",
-        settled.words,
-        notes=settled.notes,
-        convention_assumed=settled.assumed,
-    )
+    shared["provenance"] = settled.record(shared["provenance"])
     cross = _read_cross(frame, settled, path)
     return GaussianTrack(stamp, *pose, settled.to_right(matrices, pose), cross=cross, **shared)
 

@@ -35,21 +35,7 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, reason_of
-from smfeval.io.autopilot import (
-    AXES_REMARK,
-    DIAGONAL_REMARK,
-    MICROSECONDS,
-    AutopilotLog,
-    Fields,
-    Flight,
-    Truth,
-    enu_rotations,
-    interpolate,
-    latest,
-    parse_topic,
-    pieces,
-    without_unaided,
-)
+from smfeval.io import autopilot
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats, Ints
@@ -70,26 +56,25 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StateLayout:
-    """Where a log keeps the position (of states and of covariances) and the rotation."""
+    """Where a log keeps the position among its states, and its variances among its covariances."""
 
     state: int
-    position: int
-    rotation: int | None  # of covariances; None: not a covariance of a rotation
+    variances: tuple[int, ...]  # of the position, and of a rotation vector where there is one
     told: str
 
 
 QUATERNION = "a quaternion's four variances are no covariance of a rotation: position only"
+WITH_ROTATION = StateLayout(7, (6, 7, 8, 0, 1, 2), "rotation vector in fixed axes")
 LAYOUTS = {
-    (32, 28, 24): StateLayout(7, 7, None, QUATERNION),
-    (32, 28, 10): StateLayout(0, 0, None, "the filter is LPE, not EKF2: position only"),
-    (24, 24, 24): StateLayout(7, 7, None, QUATERNION),
-    **{(24, 23, n): StateLayout(7, 6, 0, "rotation vector in fixed axes") for n in (23, 24)},
-    **{(25, 24, n): StateLayout(7, 6, 0, "rotation vector in fixed axes") for n in (24, 25)},
+    (32, 28, 24): StateLayout(7, (7, 8, 9), QUATERNION),
+    (32, 28, 10): StateLayout(0, (0, 1, 2), "the filter is LPE, not EKF2: position only"),
+    (24, 24, 24): StateLayout(7, (7, 8, 9), QUATERNION),
+    **dict.fromkeys(((24, 23, 23), (24, 23, 24), (25, 24, 24), (25, 24, 25)), WITH_ROTATION),
 }
 
 
 @dataclass(frozen=True)
-class Log(AutopilotLog):
+class Log(autopilot.AutopilotLog):
     """The topics of a log that were asked for, by name and instance."""
 
     topics: dict[tuple[str, int], Columns]
@@ -153,7 +138,7 @@ def open_log(path: Path, wanted: tuple[str, ...] | None) -> Log:
     topics: dict[tuple[str, int], Columns] = {}
     for each in parsed.data_list:
         if len(each.data.get("timestamp", ())):
-            columns = Fields(f"{path}:/{each.name}", each.data)
+            columns = autopilot.Fields(f"{path}:/{each.name}", each.data)
             topics.setdefault((each.name, each.multi_id), columns)
     release, remarks = parsed.msg_info_dict.get("ver_sw_release"), tuple[str, ...]()
     if isinstance(release, int):  # 1.13.0, from its bytes
@@ -187,7 +172,7 @@ def _damaged_byte(data: bytes) -> int:
 
 def read(path: Path, options: ReadOptions) -> Track:
     """Read what the filter that flew believed, another instance, or the truth of a simulation."""
-    topic, instance = parse_topic(options.topic or "", TRUTH)
+    topic, instance = autopilot.parse_topic(options.topic or "", TRUTH)
     if topic not in ("", STATES, STATUS, TRUTH):
         raise FormatError(f"{path}: {options.topic} holds no belief that can be read; {ADDRESSES}")
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite the track refuses
@@ -205,7 +190,7 @@ ADDRESSES = (
 )
 
 
-def read_flight(log: Log, topic: str, instance: int | None) -> Flight:
+def read_flight(log: Log, topic: str, instance: int | None) -> autopilot.Flight:
     """The rows of one filter, or of the primary one at each time, without start values."""
     wanted = (topic,) if topic else (STATES, STATUS)  # states: since 2021 a topic of their own
     firsts = {name: log.instances(name)[:1] for name in wanted}
@@ -229,7 +214,7 @@ def read_flight(log: Log, topic: str, instance: int | None) -> Flight:
     large = flight.variance[:, :2].max(axis=1) >= STILL_START * sigma**2
     start = np.logical_and.accumulate(large)
     flight = flight.without(start, "start values, before anything fixed the horizontal position")
-    return without_unaided(flight, "xy_valid is 0")
+    return autopilot.without_unaided(flight, "xy_valid is 0")
 
 
 def primary_instances(log: Log, there: list[int]) -> tuple[list[int], tuple[str, ...]]:
@@ -246,7 +231,7 @@ def primary_instances(log: Log, there: list[int]) -> tuple[list[int], tuple[str,
     return there[:1], (note,)
 
 
-def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Flight:
+def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> autopilot.Flight:
     """The rows of one instance; of several primary ones those while it was primary."""
     columns = log.topics[topic, instance]
     place = f"{log.path}:{instance}" if named else log.path
@@ -254,29 +239,26 @@ def _instance_flight(log: Log, topic: str, instance: int, *, named: bool) -> Fli
     layout = _layout(place, states, variance, columns)
     published = columns["timestamp"].astype(np.int64)
     stamp, time_notes, time_remarks = _times(columns)
-    spans = [slice(layout.position, layout.position + 3)]
-    if layout.rotation is not None:
-        spans.append(slice(layout.rotation, layout.rotation + 3))
     resets, reset_remarks = _reset_counters(log, instance, published)
     keys = np.concatenate([resets, np.full((len(stamp), 1), instance)], axis=1)
     own = _rows_as_primary(log, instance, published, named=named)
     body, body_notes = _body_of_states(log)
-    flight = Flight(
+    flight = autopilot.Flight(
         name=place,
         format=f"PX4 ULog, {topic}, states {states.shape[1]}, covariances {variance.shape[1]}",
         about=About(body, "enu", "fixed", "PX4 EKF2", log.release),
         stamp=stamp[own],
         ned=states[own, layout.state : layout.state + 3],
-        variance=np.concatenate([variance[own, span] for span in spans], axis=1),
+        variance=variance[own][:, layout.variances],
         quaternion=states[own, :4],
         piece=keys[own],
         valid=_validity(log, instance if named else None, published)[own],
         row=np.flatnonzero(own),
         notes=(*log.damage_notes, *time_notes, *body_notes),
         remarks=(
-            DIAGONAL_REMARK,
+            autopilot.DIAGONAL_REMARK,
             layout.told,
-            AXES_REMARK,
+            autopilot.AXES_REMARK,
             *time_remarks,
             "heights are about the filter's own origin",
             *reset_remarks,
@@ -292,7 +274,7 @@ def _rows_as_primary(log: Log, instance: int, published: Ints, *, named: bool) -
     if named or (SELECTOR, 0) not in log.topics:
         return np.ones(len(published), dtype=bool)
     selector = log.topics[SELECTOR, 0]
-    primary = latest(selector["timestamp"], selector["primary_instance"], published)
+    primary = autopilot.latest(selector["timestamp"], selector["primary_instance"], published)
     return np.asarray(primary == instance)
 
 
@@ -339,11 +321,11 @@ def _times(columns: Columns) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
             "the log has no timestamp_sample: stamps are of publishing, and a belief is older by "
             "the fusion delay, often 80 ms or more"
         )
-        return published * MICROSECONDS, (note,), ()
+        return published * autopilot.MICROSECONDS, (note,), ()
     sample = sample.astype(np.int64)
     delay_us = float(np.median(published - sample))
     shown = words.duration(delay_us / 1e6)
-    stamp = sample * MICROSECONDS
+    stamp = sample * autopilot.MICROSECONDS
     if delay_us < LEAST_DELAY_US:
         note = (
             f"timestamp_sample is {shown} before timestamp: perhaps the newest IMU sample, not "
@@ -370,7 +352,7 @@ def _reset_counters(log: Log, instance: int, at: Ints) -> tuple[Ints, tuple[str,
     for key, pose, velocity in tables:
         columns = log.topics.get(key, {})
         if all(name in columns for name in pose):
-            found = [latest(columns["timestamp"], columns[name], at) for name in pose]
+            found = [autopilot.latest(columns["timestamp"], columns[name], at) for name in pose]
             steps = [
                 np.diff(columns[name].astype(np.int64)) for name in velocity if name in columns
             ]
@@ -380,14 +362,14 @@ def _reset_counters(log: Log, instance: int, at: Ints) -> tuple[Ints, tuple[str,
     return np.zeros((len(at), 0), dtype=np.int64), ("the log does not count resets",)
 
 
-def _joined(parts: list[Flight]) -> Flight:
+def _joined(parts: list[autopilot.Flight]) -> autopilot.Flight:
     """The rows of the instances in the order of their times; where any counter moves is a reset."""
     order = np.argsort(np.concatenate([part.stamp for part in parts]), kind="stable")
     arrays: dict[str, Any] = {
         name: np.concatenate([part.arrays[name] for part in parts])[order]
         for name in parts[0].arrays
     }
-    arrays["piece"] = pieces(arrays["piece"])
+    arrays["piece"] = autopilot.pieces(arrays["piece"])
     first = parts[0]
     switched = ("the primary filter changed: each change is a reset",) * (len(parts) > 1)
     return replace(first, **arrays, notes=(*first.notes, *switched))
@@ -399,10 +381,10 @@ def _validity(log: Log, instance: int | None, at: Ints) -> Bools:
     columns = log.topics.get(key) or log.topics.get((LOCAL, 0), {})
     if "xy_valid" not in columns:
         return np.ones(len(at), dtype=np.bool_)
-    return np.asarray(latest(columns["timestamp"], columns["xy_valid"], at) != 0)
+    return np.asarray(autopilot.latest(columns["timestamp"], columns["xy_valid"], at) != 0)
 
 
-def _truth(log: Log) -> Truth:
+def _truth(log: Log) -> autopilot.Truth:
     """The truth of a simulation; its attitude is interpolated to the times of its positions."""
     if (TRUTH, 0) not in log.topics:
         raise FormatError(f"{log.path}: there is no {TRUTH}; only simulations have one")
@@ -416,8 +398,8 @@ def _truth(log: Log) -> Truth:
                 remarks.append(f"origin of the {title}: {shown}")
 
     columns = log.topics[TRUTH, 0]
-    stamp = columns["timestamp"].astype(np.int64) * MICROSECONDS
-    truth = Truth(
+    stamp = columns["timestamp"].astype(np.int64) * autopilot.MICROSECONDS
+    truth = autopilot.Truth(
         name=f"{log.path}:truth",
         format=f"PX4 ULog, {TRUTH}",
         stamp=stamp,
@@ -432,9 +414,9 @@ def _truth(log: Log) -> Truth:
     quaternion = np.stack([attitude[f"q[{i}]"] for i in range(4)], axis=1).astype(np.float64)
     turned = np.einsum("ni,ni->n", quaternion[1:], quaternion[:-1]) < 0
     sign = np.cumprod(np.concatenate([[1.0], np.where(turned, -1.0, 1.0)]))
-    times = attitude["timestamp"].astype(np.int64) * MICROSECONDS
-    between, inside = interpolate(times, quaternion * sign[:, None], stamp)
+    times = attitude["timestamp"].astype(np.int64) * autopilot.MICROSECONDS
+    between, inside = autopilot.interpolate(times, quaternion * sign[:, None], stamp)
     if not inside.any():
         raise FormatError(f"{truth.name}: no position is within the times of {ATTITUDE}")
-    oriented = replace(truth, rotation=enu_rotations(between))
+    oriented = replace(truth, rotation=autopilot.enu_rotations(between))
     return oriented.without(~inside, "no attitude of the truth around it")

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from smfeval import words
-from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.autopilot import MICROSECONDS, latest
 from smfeval.io.px4 import STATUS, Columns, Log, array_of, open_log, primary_instances
@@ -105,14 +104,14 @@ def _one_topic(log: Log, name: str, instance: int) -> list[Told]:
         known = there and fields_of(ratios, sensor).size
         ratio = fields_of(ratios, sensor)[tested] if known else None
         beyond = np.zeros((len(times), 1)) if ratio is None else np.nan_to_num(ratio)
-        rows = Fusions(
+        found += _fusions(
+            sensor,
             _sample_times(columns)[mine],
             fields_of(columns, sensor)[mine],
             fields_of(variances, sensor)[theirs],
             rejected=np.asarray(beyond.max(axis=1) > 1),
             ratio=ratio,
         )
-        found += rows.told(sensor)
     return found
 
 
@@ -123,7 +122,8 @@ def _aid_sources(log: Log, sources: list[str], instance: int) -> list[Told]:
         columns = log.topics.get((topic, instance))
         if columns is None:
             continue
-        rows = Fusions(
+        found += _fusions(
+            topic.removeprefix(AID_SOURCE),
             _sample_times(columns),
             fields_of(columns, "innovation"),
             fields_of(columns, "innovation_variance"),
@@ -131,7 +131,6 @@ def _aid_sources(log: Log, sources: list[str], instance: int) -> list[Told]:
             fused=columns["fused"] != 0,
             ratio=fields_of(columns, "test_ratio"),
         )
-        found += rows.told(topic.removeprefix(AID_SOURCE))
     return found
 
 
@@ -148,42 +147,40 @@ def fields_of(columns: Columns, name: str) -> Floats:
     return array_of(columns, name)
 
 
-@dataclass(frozen=True)
-class Fusions:
-    """Rows of one sensor as the log has them."""
+def _fusions(
+    sensor: str,
+    stamp: Ints,
+    innovation: Floats,
+    variance: Floats,
+    *,
+    rejected: Bools,
+    ratio: Floats | None,
+    fused: Bools | None = None,
+) -> list[Told]:
+    """The rows at which a sensor was fused or rejected, and a note; empty if there are none.
 
-    stamp: Ints
-    innovation: Floats  # (n, d)
-    variance: Floats  # (n, d)
-    rejected: Bools
-    ratio: Floats | None  # test ratios
-    fused: Bools | None = None  # None: not told
-
-    def told(self, sensor: str) -> list[Told]:
-        """The rows at which the sensor was fused or rejected, and a note; empty if there are none.
-
-        Other rows repeat the last numbers, or hold zeros.
-        """
-        fresh = (np.diff(self.innovation, axis=0, prepend=np.nan) != 0).any(axis=1)
-        whole = np.isfinite(self.innovation).all(axis=1) & self.innovation.any(axis=1)
-        usable = np.isfinite(self.variance).all(axis=1) & (self.variance > 0).all(axis=1)
-        kept = fresh & whole & usable
-        if self.fused is not None:
-            kept &= self.fused | self.rejected
-        if not kept.any():
-            return []
-        rows = np.flatnonzero(kept)[np.argsort(self.stamp[kept], kind="stable")]
-        variance = np.eye(self.innovation.shape[1]) * self.variance[rows][:, None]
-        table = SensorInnovations(
-            sensor, self.stamp[rows], self.innovation[rows], variance, ~self.rejected[rows]
-        )
-        note = f"{sensor}: {words.count_of(len(rows), len(self.stamp), 'row')} were fusions"
-        if self.ratio is None or self.ratio.shape[1] != 1 or self.innovation.shape[1] != 1:
-            return [(table, note)]
-        ratio = self.ratio[rows, 0]
-        tested = ratio > 0
-        if tested.any():  # the NIS at which a single number is rejected
-            square = np.square(self.innovation[rows, 0]) / self.variance[rows, 0]
-            gate = float(np.median(square[tested] / ratio[tested]))
-            note += f"; its gate is a NIS of {words.number(gate)} (test ratio 1)"
+    Other rows repeat the last numbers, or hold zeros. `ratio` are test ratios; `fused` of None is
+    not told. (n,), (n, d), (n, d).
+    """
+    fresh = (np.diff(innovation, axis=0, prepend=np.nan) != 0).any(axis=1)
+    whole = np.isfinite(innovation).all(axis=1) & innovation.any(axis=1)
+    usable = np.isfinite(variance).all(axis=1) & (variance > 0).all(axis=1)
+    kept = fresh & whole & usable
+    if fused is not None:
+        kept &= fused | rejected
+    if not kept.any():
+        return []
+    rows = np.flatnonzero(kept)[np.argsort(stamp[kept], kind="stable")]
+    innovation, variance = innovation[rows], variance[rows]
+    covariance = np.eye(innovation.shape[1]) * variance[:, None]
+    table = SensorInnovations(sensor, stamp[rows], innovation, covariance, ~rejected[rows])
+    note = f"{sensor}: {words.count_of(len(rows), len(stamp), 'row')} were fusions"
+    if ratio is None or ratio.shape[1] != 1 or innovation.shape[1] != 1:
         return [(table, note)]
+    ratio = ratio[rows, 0]
+    tested = ratio > 0
+    if tested.any():  # the NIS at which a single number is rejected
+        square = np.square(innovation[:, 0]) / variance[:, 0]
+        gate = float(np.median(square[tested] / ratio[tested]))
+        note += f"; its gate is a NIS of {words.number(gate)} (test ratio 1)"
+    return [(table, note)]

@@ -28,24 +28,22 @@ of RMC, where nothing else is there, in a plane.
 import io
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
-from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
 from smfeval.io.arrays import NO_Z
 from smfeval.io.convention import POSITION_ONLY
-from smfeval.io.csv import NO_ALTITUDE
-from smfeval.io.geodetic import Fixes
+from smfeval.io.geodetic import NO_ALTITUDE, Fixes
 from smfeval.io.options import ReadOptions
 from smfeval.io.source import open_input
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.stamps import NANOSECONDS
 from smfeval.schema import PROTECTED
 from smfeval.track import DroppedRows, Track
 
@@ -56,13 +54,14 @@ DAMAGED = "messages that are damaged or cut off"
 
 
 def _messages(
-    path: Path, make_reader: Callable[[io.BytesIO, Callable[[Any], None]], Any]
+    path: Path, make_reader: Callable[..., Any], **settings: Any
 ) -> tuple[list[Any], tuple[DroppedRows, ...]]:
     """The messages of a stream that its reader understands, and those that are damaged."""
     with open_input(path) as source:
         stream = io.BytesIO(source.read())
     damaged: list[int] = []  # near these bytes
-    reader = make_reader(stream, lambda error: damaged.append(stream.tell()))
+    settings["errorhandler"] = lambda error: damaged.append(stream.tell())
+    reader = make_reader(stream, quitonerror=1, **settings)
     found = []
     while True:
         try:
@@ -81,8 +80,7 @@ def _messages(
 def _utc_ns(when: datetime, seconds: float, nano: int = 0) -> int:
     """Nanoseconds since 1970 of a minute, seconds in it (60 in a leap second) and a rest."""
     since = when + timedelta(seconds=seconds) - EPOCH
-    whole = (since.days * 86_400 + since.seconds) * NANOSECONDS + since.microseconds * 1_000
-    return whole + nano
+    return since // timedelta(microseconds=1) * 1_000 + nano
 
 
 def _usable(fixes: Fixes, marks: list[tuple[Bools, str]], options: ReadOptions) -> Track:
@@ -102,6 +100,7 @@ NO_POSITION = (0, 5)  # fixType: none, time only
 WEEK_NOTE = "no message has a date: stamps count from the start of the GPS week"
 CARRIER_NAMES = {0: "without carrier phase", 1: "float", 2: "fixed"}
 DISAGREEMENT = 0.02  # of sqrt(NN + EE) and hAcc: they are equal to the millimetre
+COV_AXES = ("NN", "NE", "ND", "EE", "ED", "DD")  # of NAV-COV, by the names of its fields
 COV_REMARK = "NAV-COV: covariances (m^2) in north-east-down, turned"
 ACCURACY_NOTE = (
     "there is no NAV-COV: hAcc is radial, so each horizontal axis has hAcc / sqrt 2, without "
@@ -147,12 +146,7 @@ def _ubx_messages(path: Path) -> tuple[dict[str, Numbered], tuple[DroppedRows, .
     """The messages by kind, with their places in the stream, and what was damaged."""
     import pyubx2  # noqa: PLC0415  slow to import
 
-    found, damaged = _messages(
-        path,
-        lambda stream, failed: pyubx2.UBXReader(
-            stream, protfilter=2, quitonerror=1, errorhandler=failed, msgfilter=UBX_READ
-        ),
-    )
+    found, damaged = _messages(path, pyubx2.UBXReader, protfilter=2, msgfilter=UBX_READ)
     by_kind: dict[str, Numbered] = {kind: [] for kind in (*UBX_FIXES, COV, LEVELS)}
     for at, each in enumerate(found):
         by_kind[each.identity].append((at, each))
@@ -215,14 +209,28 @@ def _ubx_stamp(fix: Any) -> int:
 def _ubx_covariances(
     fixes: Numbered, places: list[Any], beliefs: Numbered
 ) -> tuple[Floats, Bools, tuple[str, ...]]:
-    """Covariances of NAV-COV, or else of hAcc and vAcc; which fixes have one; notes."""
+    """Covariances of NAV-COV, or else of hAcc and vAcc; which fixes have one; notes.
+
+    Of NAV-COV north and east are exchanged, and every term with one down in it is turned. On
+    receivers that were looked at it says the same as hAcc; where it does not, a note says so.
+    """
     radial = np.array([(each.hAcc, each.vAcc) for each in places], dtype=np.float64) / 1000
-    if beliefs:
-        covariance, known = _nav_covariances(fixes, beliefs)
-        return covariance, known, _disagreement_notes(covariance[known], radial[known])
-    axis = radial[:, 0] ** 2 / 2
-    covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
-    return covariance, np.ones(len(fixes), dtype=np.bool_), (ACCURACY_NOTE,)
+    if not beliefs:
+        axis = radial[:, 0] ** 2 / 2
+        covariance = np.eye(3) * np.stack([axis, axis, radial[:, 1] ** 2], axis=1)[:, None]
+        return covariance, np.ones(len(fixes), dtype=np.bool_), (ACCURACY_NOTE,)
+
+    own = _of_same_time(fixes, [(at, each) for at, each in beliefs if each.posCovValid])
+    known, covariance = np.array([each is not None for each in own]), np.zeros((len(fixes), 3, 3))
+    for row in np.flatnonzero(known):
+        nn, ne, nd, ee, ed, dd = (getattr(own[row], f"posCov{axes}") for axes in COV_AXES)
+        covariance[row] = [[ee, ne, -ed], [ne, nn, -nd], [-ed, -nd, dd]]
+    if not known.any():
+        return covariance, known, ()
+    implied = np.sqrt(covariance[known, 0, 0] + covariance[known, 1, 1])
+    ratio = float(np.median(implied / np.maximum(radial[known, 0], 1e-3)))
+    note = f"NAV-COV implies {ratio:.3g} times the horizontal accuracy that NAV-PVT reports"
+    return covariance, known, () if abs(ratio - 1) <= DISAGREEMENT else (note,)
 
 
 def _of_same_time(fixes: Numbered, others: Numbered) -> list[Any | None]:
@@ -241,45 +249,16 @@ def _of_same_time(fixes: Numbered, others: Numbered) -> list[Any | None]:
     return found
 
 
-def _nav_covariances(fixes: Numbered, beliefs: Numbered) -> tuple[Floats, Bools]:
-    """East-north-up covariances of the valid NAV-COV of each fix, and which fixes have one.
-
-    North and east are exchanged, and every term with one down in it is turned.
-    """
-    valid = [(at, each) for at, each in beliefs if each.posCovValid]
-    covariance = np.zeros((len(fixes), 3, 3))
-    known = np.zeros(len(fixes), dtype=np.bool_)
-    for row, best in enumerate(_of_same_time(fixes, valid)):
-        if best is not None:
-            nn, ne, nd, ee, ed, dd = (
-                getattr(best, f"posCov{axes}") for axes in ("NN", "NE", "ND", "EE", "ED", "DD")
-            )
-            covariance[row] = [[ee, ne, -ed], [ne, nn, -nd], [-ed, -nd, dd]]
-            known[row] = True
-    return covariance, known
-
-
 def _protection_levels(fixes: Numbered, levels: Numbered) -> Floats:
     """Levels (m) of the valid NAV-PL of each fix, NaN without one. (n, 5), as `PROTECTED`."""
     valid = [(at, each) for at, each in levels if each.plPosValid and each.plPosFrame]
     found = np.full((len(fixes), len(PROTECTED)), np.nan)
     for row, each in enumerate(_of_same_time(fixes, valid)):
         if each is not None:
-            first, second, third = each.plPos1 / 1e3, each.plPos2 / 1e3, each.plPos3 / 1e3
+            first, second, third = (getattr(each, f"plPos{axis}") / 1e3 for axis in (1, 2, 3))
             along = (first, second) if each.plPosFrame == IN_VEHICLE else (np.nan, np.nan)
             found[row] = np.hypot(first, second), *along, third, np.nan
     return found
-
-
-def _disagreement_notes(covariance: Floats, radial: Floats) -> tuple[str, ...]:
-    """Whether NAV-COV and hAcc say the same, as they do on receivers that were looked at."""
-    if not len(covariance):
-        return ()
-    implied = np.sqrt(covariance[:, 0, 0] + covariance[:, 1, 1])
-    ratio = float(np.median(implied / np.maximum(radial[:, 0], 1e-3)))
-    if abs(ratio - 1) <= DISAGREEMENT:
-        return ()
-    return (f"NAV-COV implies {ratio:.3g} times the horizontal accuracy that NAV-PVT reports",)
 
 
 HALF_DAY_S = 43_200
@@ -303,24 +282,19 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
     """Read the fixes of an NMEA stream: a belief by its GST sentences, positions alone without."""
     import pynmeagps  # noqa: PLC0415  slow to import
 
-    found, damaged = _messages(
-        path,
-        lambda stream, failed: pynmeagps.NMEAReader(stream, quitonerror=1, errorhandler=failed),
-    )
-    dates = Sentences.of_kind(found, _date)
+    found, damaged = _messages(path, pynmeagps.NMEAReader)
+    dates = [(at, each) for at, each in enumerate(found) if _date(each)]
     kind = next((kind for kind in NMEA_KINDS if _epochs(found, dates, kind)), None)
     if kind is None:
         known = words.join(NMEA_KINDS)
         there = ", ".join(sorted({each.msgID for each in found})) or "no sentence at all"
         raise FormatError(f"{path}: there is no {known} with a time (there is {there})")
 
-    epochs = _epochs(found, dates, kind)
-    positions = [each.position for each in epochs]
-    llh, above_sea = _nmea_places(positions, flat=kind == FLAT)
-    marks = _nmea_marks(positions, llh)
-    covariance, convention, notes = np.zeros((len(epochs), 3, 3)), None, [NO_GST]
+    sentences, positions, stamps = zip(*_epochs(found, dates, kind), strict=True)
+    llh, above_sea, marks = _nmea_places(positions, flat=kind == FLAT)
+    covariance, convention, notes = np.zeros((len(stamps), 3, 3)), None, [NO_GST]
     if kind == "GST":
-        covariance, convention, notes, empty = _gst_belief([each.sentence for each in epochs])
+        covariance, convention, notes, empty = _gst_belief(sentences)
         marks.append((empty, "no standard deviation (empty or 0)"))
     if above_sea.any():
         notes.append(f"{int(above_sea.sum())} {NO_SEPARATION}")
@@ -330,8 +304,8 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
     fixes = Fixes(
         name=str(path),
         format=f"NMEA, {kind}",
-        stamp=np.array([each.stamp for each in epochs], dtype=np.int64),
-        row=np.arange(len(epochs)),
+        stamp=np.array(stamps, dtype=np.int64),
+        row=np.arange(len(stamps)),
         llh=llh,
         covariance=covariance,
         convention=convention,
@@ -343,31 +317,29 @@ def read_nmea(path: Path, options: ReadOptions) -> Track:
     return _usable(fixes, marks, options)
 
 
-def _nmea_places(positions: list[Any], *, flat: bool) -> tuple[Floats, Bools]:
-    """Latitude, longitude and altitude (n, 3); and where that is above the sea, not the ellipsoid.
+def _nmea_places(
+    positions: Sequence[Any], *, flat: bool
+) -> tuple[Floats, Bools, list[tuple[Bools, str]]]:
+    """Latitude, longitude, altitude (n, 3); where that is above the sea; marks against fixes.
 
-    `flat` sentences have no altitude: it is 0.
+    `flat` sentences have no altitude: it is 0. Marks are: none of the time, no quality, void, or no
+    place.
     """
     place = _numbers(positions, "lat", "lon", "alt", "sep")
     if flat:
         place[:, 2:] = 0.0
-    altitude = place[:, 2] + np.nan_to_num(place[:, 3])
-    return np.column_stack([place[:, :2], altitude]), np.isnan(place[:, 3])
-
-
-def _nmea_marks(positions: list[Any], llh: Floats) -> list[tuple[Bools, str]]:
-    """What sentences say against their fixes: none of the time, no quality, void, or no place."""
+    llh = np.column_stack([place[:, :2], place[:, 2] + np.nan_to_num(place[:, 3])])
     void = [
         _field(p, "quality", default=1) == 0 or getattr(p, "status", "") == "V" for p in positions
     ]
-    nowhere = np.asarray(np.isnan(llh).any(axis=1))
-    return [
+    marks = [
         (np.array([each is None for each in positions]), "no GGA or GNS of the same time"),
-        (np.array(void) | nowhere, "no fix (quality, position or altitude)"),
+        (np.array(void) | np.isnan(llh).any(axis=1), "no fix (quality, position or altitude)"),
     ]
+    return llh, np.isnan(place[:, 3]), marks
 
 
-def _gst_belief(gst: list[Any]) -> tuple[Floats, str, list[str], Bools]:
+def _gst_belief(gst: Sequence[Any]) -> tuple[Floats, str, list[str], Bools]:
     """Covariances of GST sentences, what they are, notes, and which sentences have none."""
     sigma = _numbers(gst, "stdLat", "stdLong", "stdAlt")
     covariance, unused = _gst_covariances(sigma, _numbers(gst, "stdMajor", "stdMinor", "orient"))
@@ -378,60 +350,35 @@ def _gst_belief(gst: list[Any]) -> tuple[Floats, str, list[str], Bools]:
     return covariance, f"{POSITION_ONLY}; {'diagonal' if unused else 'full'}", notes, empty
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """A sentence, the position of the same time, and the stamp in ns."""
-
-    sentence: Any
-    position: Any | None
-    stamp: int
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """Sentences of a kind and their places in the stream."""
-
-    place: list[int]
-    sentence: list[Any]
-
-    @classmethod
-    def of_kind(cls, found: list[Any], wanted: Callable[[Any], object]) -> "Sentences":
-        """The sentences that are wanted."""
-        places = [at for at, each in enumerate(found) if wanted(each)]
-        return cls(places, [found[at] for at in places])
-
-    def nearest(self, at: int, when: time | None = None) -> Any | None:
-        """The sentence nearest to a place: of all, or of a time among those around it."""
-        middle, around = bisect(self.place, at), 1 if when is None else NEAR_SENTENCES
-        window = range(max(middle - around, 0), min(middle + around, len(self)))
-        fitting = [row for row in window if when is None or self.sentence[row].time == when]
-        best = min(fitting, key=lambda row: abs(self.place[row] - at), default=None)
-        return None if best is None else self.sentence[best]
-
-    def __len__(self) -> int:
-        return len(self.place)
+def _nearest(those: Numbered, at: int, when: time | None = None) -> Any | None:
+    """The sentence nearest to a place in the stream: of all, or of a time among those around it."""
+    middle, around = bisect(those, at, key=itemgetter(0)), 1 if when is None else NEAR_SENTENCES
+    window = those[max(middle - around, 0) : middle + around]
+    fitting = [each for each in window if when is None or each[1].time == when]
+    return min(fitting, key=lambda each: abs(each[0] - at), default=(at, None))[1]
 
 
-def _epochs(found: list[Any], dates: Sentences, kind: str) -> list[Epoch]:
-    """Each sentence of a kind with the GGA, or else GNS, of its time.
+def _epochs(found: list[Any], dates: Numbered, kind: str) -> list[tuple[Any, Any | None, int]]:
+    """Each sentence of a kind with the GGA, or else GNS, of its time, and its stamp in ns.
 
     The day is by the date nearest in the stream; midnight may lie between the two.
     """
-    gga = Sentences.of_kind(found, lambda each: each.msgID == "GGA")
-    gns = Sentences.of_kind(found, lambda each: each.msgID == "GNS")
+    gga, gns = (
+        [(at, each) for at, each in enumerate(found) if each.msgID == name]
+        for name in ("GGA", "GNS")
+    )
     epochs = []
     for at, each in enumerate(found):
         if each.msgID != kind or not isinstance(each.time, time):
             continue
-        day, seconds, dated = FIRST_DAY, _seconds(each.time), dates.nearest(at)
+        day, seconds, dated = FIRST_DAY, _seconds(each.time), _nearest(dates, at)
         if dated is not None:
             ahead = seconds - _seconds(dated.time)
             turn = 1 if ahead < -HALF_DAY_S else -1 if ahead > HALF_DAY_S else 0
             day = (_date(dated) or FIRST_DAY) + timedelta(days=turn)
         stamp = _utc_ns(datetime.combine(day, time(), tzinfo=UTC), seconds)
-        position = gga.nearest(at, each.time) or gns.nearest(at, each.time)
-        position = each if kind == FLAT else position
-        epochs.append(Epoch(each, position, stamp))
+        position = _nearest(gga, at, each.time) or _nearest(gns, at, each.time)
+        epochs.append((each, each if kind == FLAT else position, stamp))
     return epochs
 
 
@@ -451,7 +398,7 @@ def _seconds(when: time) -> float:
     return when.hour * 3600 + when.minute * 60 + when.second + when.microsecond / 1e6
 
 
-def _numbers(sentences: list[Any], *names: str) -> Floats:
+def _numbers(sentences: Sequence[Any], *names: str) -> Floats:
     """Fields as numbers, NaN where they are empty. (n, d)."""
     values = [[getattr(each, name, None) for name in names] for each in sentences]
     numbers = [[v if isinstance(v, int | float) else np.nan for v in row] for row in values]

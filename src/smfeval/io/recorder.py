@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from io import FileIO
 from operator import index
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -206,10 +205,5 @@ class SquareWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

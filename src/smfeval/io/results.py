@@ -17,6 +17,7 @@ from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score import RULES
 from smfeval.score.pit import effective_particles
+from smfeval.summarise.windows import path_length
 
 
 def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
@@ -88,8 +89,8 @@ def write_evo_results(evaluations: Sequence[Evaluation], path: Path) -> tuple[Pa
             names=(evaluation.reference.provenance.name, names[at]),
             aligned_by=evaluation.alignment.kind,
             more={
-                "distances_from_start": _travelled_distance(scored.reference.position),
-                "distances": _travelled_distance(scored.estimate.position),
+                "distances_from_start": path_length(scored.reference.position),
+                "distances": path_length(scored.estimate.position),
             },
         )
     return tuple(written)
@@ -137,17 +138,7 @@ def write_evo_series(
 
 
 def _statistics(values: Floats) -> dict[str, float]:
-    return {
-        "rmse": float(np.sqrt(np.mean(values**2))),
-        "mean": float(np.mean(values)),
-        "median": float(np.median(values)),
-        "std": float(np.std(values)),
-        "min": float(np.min(values)),
-        "max": float(np.max(values)),
-        "sse": float(np.sum(values**2)),
-    }
-
-
-def _travelled_distance(position: Floats) -> Floats:
-    step = np.linalg.norm(np.diff(position, axis=0), axis=1)
-    return np.concatenate([[0.0], np.cumsum(step)])
+    found = {"rmse": float(np.sqrt(np.mean(values**2)))}
+    for name in ("mean", "median", "std", "min", "max"):
+        found[name] = float(getattr(np, name)(values))
+    return found | {"sse": float(np.sum(values**2))}

@@ -21,7 +21,7 @@ import polars as pl
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.convention import POSITION_ONLY, refuse_negative
+from smfeval.io.convention import POSITION_ONLY, refuse_negative, refuse_row
 from smfeval.io.geodetic import LocalPositions, local_from_ecef, local_from_llh, refuse_off_earth
 from smfeval.io.options import ReadOptions
 from smfeval.io.parsers import DECIMALS
@@ -46,29 +46,21 @@ class PositionLayout:
 
     axes: Axes
     columns: tuple[str, ...]
-    degrees_only: bool = True  # False: latitude and longitude as degrees, minutes and seconds
-
-    @property
-    def words(self) -> int:
-        """Words that a row has for the position."""
-        return 3 if self.degrees_only else 7
+    words: int = 3  # of a row; 7: latitude and longitude are degrees, minutes and seconds
 
 
 COMMON_COLUMNS = ("q", "ns")
 NEU_COLUMNS = (*COMMON_COLUMNS, "sdn", "sde", "sdu")
+ECEF_COLUMNS = ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
+BASELINE_COLUMNS = ("e-baseline", "n-baseline", "u-baseline", *COMMON_COLUMNS, "sde", "sdn", "sdu")
 POSITION_LAYOUTS = {
-    "latitude(deg)": PositionLayout(
-        "llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)
-    ),
-    "latitude(d'\")": PositionLayout(
-        "llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), degrees_only=False
-    ),
-    "x-ecef": PositionLayout(
-        "ecef", ("x-ecef", "y-ecef", "z-ecef", *COMMON_COLUMNS, "sdx", "sdy", "sdz")
-    ),
-    "e-baseline": PositionLayout(
-        "baseline", ("e-baseline", "n-baseline", "u-baseline", *COMMON_COLUMNS, "sde", "sdn", "sdu")
-    ),
+    layout.columns[0]: layout
+    for layout in (
+        PositionLayout("llh", ("latitude(deg)", "longitude(deg)", "height", *NEU_COLUMNS)),
+        PositionLayout("llh", ("latitude(d'\")", "longitude(d'\")", "height", *NEU_COLUMNS), 7),
+        PositionLayout("ecef", ECEF_COLUMNS),
+        PositionLayout("baseline", BASELINE_COLUMNS),
+    )
 }
 
 
@@ -92,17 +84,13 @@ class Solution:
 
     name: str
     heading: Heading
-    comments: tuple[Line, ...]
-    line: tuple[int, ...]
+    comments: list[Line]
+    where: Where  # file and line of a row
     stamp: Ints
     position: Floats  # (n, 3): degrees and metres, or metres
     deviation: Floats  # (n, 6): three standard deviations, three signed roots of covariances
     quality: pl.Series  # of words
     notes: tuple[str, ...]
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.name}:{self.line[row]}"
 
 
 def read_solution(path: Path) -> Solution:
@@ -111,7 +99,7 @@ def read_solution(path: Path) -> Solution:
     heading = _find_heading(path, comments)
     if not rows:
         raise FormatError(f"{path}: there is a header but no row of numbers")
-    line = tuple(number for number, _ in rows)
+    line = [number for number, _ in rows]
 
     def where(row: int) -> str:
         return f"{path}:{line[row]}"
@@ -130,8 +118,8 @@ def read_solution(path: Path) -> Solution:
     return Solution(
         str(path),
         heading,
-        tuple(comments),
-        line,
+        comments,
+        where,
         stamp,
         _parse_positions(values, words, heading.kind, where),
         deviation,
@@ -188,13 +176,8 @@ def _row_words(text: pl.Series, heading: Heading, where: Where) -> pl.DataFrame:
     """The words of each row, which must be as many as the heading has. (n, width)."""
     squeezed = text.str.replace_all(r"[\s,]+", " ").str.strip_chars(" ")
     counts = squeezed.str.count_matches(" ", literal=True) + 1
-    wrong = counts != heading.width
-    if wrong.any():
-        row = wrong.arg_max() or 0
-        raise FormatError(
-            f"{where(row)}: {counts[row]} columns; the heading has {heading.width} "
-            "(with two for the time)"
-        )
+    needed = f"the heading has {heading.width} (with two for the time)"
+    refuse_row(counts != heading.width, where, lambda row: f"{counts[row]} columns; {needed}")
     return squeezed.str.split_exact(" ", heading.width - 1).struct.unnest()
 
 
@@ -211,12 +194,8 @@ def _parse_stamps(first: pl.Series, second: pl.Series, where: Where) -> Ints:
         exact = second.cast(pl.Decimal(38, DECIMALS), strict=False).to_physical()
         exact = exact.set(~exact.is_between(0, WEEK_S * NANOSECONDS, closed="left"), None)
         stamp = (GPS_EPOCH_S + week * WEEK_S) * NANOSECONDS + exact.cast(pl.Int64)
-    if stamp.null_count():
-        row = stamp.is_null().arg_max() or 0
-        raise FormatError(
-            f"{where(row)}: {text[row][:40]!r} is no time; "
-            "year/month/day hour:minute:second or GPS week and seconds are needed"
-        )
+    needed = "year/month/day hour:minute:second or GPS week and seconds are needed"
+    refuse_row(stamp.is_null(), where, lambda row: f"{text[row][:40]!r} is no time; {needed}")
     return stamp.to_numpy()
 
 
@@ -238,7 +217,7 @@ def _parse_positions(
 ) -> Floats:
     """The three numbers of each position; the sign of an angle is that of its text: -0 is one."""
     position = values[:, :3]
-    if not kind.degrees_only:
+    if kind.words > 3:
         south, west = (words[:, at].str.starts_with("-").to_numpy() for at in (2, 5))
         parts = ((values[:, :3], south), (values[:, 3:6], west))
         angles = [
@@ -265,12 +244,9 @@ def read(path: Path, options: ReadOptions) -> Track:
     """Read a solution as a position-only belief, or as plain positions if it has no covariance."""
     table = read_solution(path)
     belief = table.deviation.any()
+    convention = POSITION_ONLY if belief else None
     provenance = Provenance(
-        table.name,
-        "RTKLIB",
-        POSITION_ONLY if belief else None,
-        notes=table.notes,
-        remarks=_remarks(table),
+        table.name, "RTKLIB", convention, notes=table.notes, remarks=_remarks(table)
     )
     axes = table.heading.kind.axes
     if axes == "baseline" and options.origin is not None:

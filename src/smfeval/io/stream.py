@@ -23,25 +23,16 @@ from smfeval import words
 from smfeval.associate.origin import ORIGIN_KEY
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
+from smfeval.io import source
 from smfeval.io.convention import CONVENTIONS, to_right
 from smfeval.io.header import parse_header
-from smfeval.io.source import (
-    BOM,
-    HEAD_BYTES,
-    LINE_BYTES,
-    STANDARD_INPUT,
-    existing_file,
-    exists,
-    is_binary,
-)
 from smfeval.io.stream_rows import PARSERS, PARTICLES, ROS_COLUMNS, ROS_PARTICLE, parse_ensemble
 from smfeval.maths.arrays import Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import About, GaussianTrack, Intake, Provenance, Track
-from smfeval.track.beliefs import normalise_quaternions
 
 if TYPE_CHECKING:
-    from smfeval.io.innovations import InnovationColumns, SensorRows
+    from smfeval.io.innovations import SensorRows
 
 CHUNK_BYTES = 2**21  # read at a time
 WAIT_S = 0.2  # how long standard input is waited for
@@ -65,7 +56,7 @@ class LineStream:
     @property
     def is_standard_input(self) -> bool:
         """Whether it cannot be read twice."""
-        return self.name == STANDARD_INPUT
+        return self.name == source.STANDARD_INPUT
 
     def read(self) -> bytes:
         """The next whole lines, or nothing if there are none yet."""
@@ -78,7 +69,7 @@ class LineStream:
             data += new or b""
         cut = len(data) if self.ended else data.rfind(b"\n") + 1
         self._rest = data[cut:] if self.is_standard_input else b""
-        if not cut and len(data) > LINE_BYTES:
+        if not cut and len(data) > source.LINE_BYTES:
             raise FormatError(f"{self.name}:{self.line + 1}: the line has no end")
         self.offset += cut
         self.line += data.count(b"\n", 0, cut)
@@ -86,10 +77,10 @@ class LineStream:
 
     def _read_file(self) -> bytes:
         path = Path(self.name)
-        if not exists(path):
+        if not source.exists(path):
             return b""
         try:
-            with existing_file(path).open("rb") as stream:
+            with source.existing_file(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
                 if size < self.offset:
                     raise FormatError(
@@ -102,7 +93,7 @@ class LineStream:
             return b""
         except OSError as error:
             raise FormatError(f"{self.name}: cannot be read ({error.strerror})") from error
-        if not self.offset and is_binary(data[:HEAD_BYTES]):
+        if not self.offset and source.is_binary(data[: source.HEAD_BYTES]):
             raise FormatError(
                 f"{self.name}: this is binary or packed; lines of text are watched, as from zcat"
             )
@@ -185,9 +176,8 @@ class BeliefStream:
     @property
     def place(self) -> tuple[int, int]:
         """The byte, and the lines before it, from where on rows are still needed."""
-        waiting = [*self._held, *self._open]
-        first = min((start, line - 1) for _, start, line in waiting) if waiting else None
-        return first or (self.lines.offset, self.lines.line)
+        waiting = [(start, line - 1) for _, start, line in (*self._held, *self._open)]
+        return min(waiting, default=(self.lines.offset, self.lines.line))
 
     def read(self, *, ended: bool = False) -> tuple[Track, Ints] | None:
         """New beliefs, and where their lines stand (byte, lines before); None: nothing new.
@@ -213,7 +203,7 @@ class BeliefStream:
         rows = []
         for text in self.lines.read().splitlines(keepends=True):
             number += 1
-            content = text.strip().removeprefix(BOM)
+            content = text.strip().removeprefix(source.BOM)
             if content.startswith(b"#"):
                 self._header.append((number, content.decode("utf-8", "replace")))
             elif content and not content.startswith(b"---"):
@@ -287,9 +277,9 @@ class BeliefStream:
         else:
             name = self.convention or self.declared or ("ros" if self.kind == "ros" else "right")
             name = "right" if str(self.kind) in PARTICLES else name
-            pose = position, normalise_quaternions(rotation)
+            pose = position, rotation
             turned = to_right(covariance[kept], pose, CONVENTIONS[name], self.order)
-            track = GaussianTrack(stamp, position, rotation, turned, **more)
+            track = GaussianTrack(stamp, *pose, turned, **more)
         self.dropped += len(stamp) - len(track)
         self.last_stamp = int(track.stamp[-1])
         where = np.stack([np.array(start), np.array(line) - 1], axis=1)
@@ -304,9 +294,9 @@ class BeliefStream:
         self._held = [rows[new[each]] for each in order.held]
         self.dropped += len(stamp) - len(new) + len(order.late)
         self.future += len(order.future)
-        for each in order.future:
+        for each in order.future if self.future <= MOST_NOTICES else ():
             ahead_s = (int(stamp[new[each]]) - int(stamp[new].min())) / NANOSECONDS
-            self._notice(
+            self.notices.append(
                 f"{self.lines.name}:{rows[new[each]][2]}: its stamp is {words.duration(ahead_s)} "
                 "ahead of rows that follow; the row is left out"
             )
@@ -318,10 +308,6 @@ class BeliefStream:
                 "anew? Watch it anew"
             )
         return new[order.kept] if order.kept else np.empty(0, np.int64)
-
-    def _notice(self, text: str) -> None:
-        if self.future <= MOST_NOTICES:
-            self.notices.append(text)
 
 
 @dataclass
@@ -335,29 +321,20 @@ class InnovationStream:
         """New rows by sensor; empty if there are none."""
         from smfeval.io import innovations  # noqa: PLC0415  polars is slow to import
 
-        first = self.lines.line + 1
+        name, first = self.lines.name, self.lines.line + 1
         data = self.lines.read()
-        if data and self.header is None:
-            data, first = self._recognise(data, first)
+        if data and self.header is None and data.lstrip().removeprefix(source.BOM)[:1] == b"{":
+            self.header = ""
+        elif data and self.header is None:
+            names, _, data = data.partition(b"\n")
+            self.header = names.removeprefix(source.BOM).decode("utf-8", "replace").strip()
+            innovations.parse_names(name, self.header.encode())  # refused before its rows come
+            first += 1
         if not data.strip():
             return []
-        name = self.lines.name
         if self.header:
-            frame = innovations.frame_of_csv(name, self._columns(), data, first=first)
+            columns = innovations.parse_names(name, self.header.encode())
+            frame = innovations.frame_of_csv(name, columns, data, first=first)
         else:
             frame = innovations.frame_of_json(name, data.splitlines(), first=first)
         return innovations.split_sensors(name, frame, sized=True) if len(frame) else []
-
-    def _recognise(self, data: bytes, first: int) -> tuple[bytes, int]:
-        if data.lstrip().removeprefix(BOM)[:1] == b"{":
-            self.header = ""
-            return data, first
-        header, _, rest = data.partition(b"\n")
-        self.header = header.removeprefix(BOM).decode("utf-8", "replace").strip()
-        self._columns()
-        return rest, first + 1
-
-    def _columns(self) -> "InnovationColumns":
-        from smfeval.io.innovations import parse_names  # noqa: PLC0415  polars is slow to import
-
-        return parse_names(self.lines.name, str(self.header).encode())

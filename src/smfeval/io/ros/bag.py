@@ -12,16 +12,8 @@ from rosbags.typesys.store import Typestore
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, SmfevalError, reason_of
+from smfeval.io import source
 from smfeval.io.progress import report
-from smfeval.io.source import (
-    METADATA_BYTES,
-    existing_file,
-    exists,
-    is_file,
-    is_folder,
-    read_small,
-    refuse_aliases,
-)
 
 SUFFIX_BY_MAGIC = {b"#ROSBAG V": ".bag", b"\x89MCAP": ".mcap", b"SQLite format 3\0": ".db3"}
 DATABASE_HEADER = 100  # bytes
@@ -29,22 +21,22 @@ DATABASE_HEADER = 100  # bytes
 
 def refuse_unreadable(path: Path) -> None:
     """Raise on a path that cannot be a bag."""
-    if not exists(path):
+    if not source.exists(path):
         raise FormatError(f"{path}: there is no such file")
-    if not is_folder(path):
+    if not source.is_folder(path):
         _refuse_file(path)
         return
-    if not is_file(path / "metadata.yaml"):
+    if not source.is_file(path / "metadata.yaml"):
         raise FormatError(f"{path}: a folder needs a metadata.yaml to be a ROS 2 bag")
     metadata = path / "metadata.yaml"
-    text = read_small(metadata, METADATA_BYTES).decode("utf-8", errors="replace")
-    refuse_aliases(metadata, text)
+    text = source.read_small(metadata, source.METADATA_BYTES).decode("utf-8", errors="replace")
+    source.refuse_aliases(metadata, text)
     for database in path.glob("*.db3"):
         _refuse_file(database)
 
 
 def _refuse_file(path: Path) -> None:
-    existing_file(path)
+    source.existing_file(path)
     try:
         with path.open("rb") as stream:
             start = stream.read(DATABASE_HEADER)

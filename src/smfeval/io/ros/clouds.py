@@ -85,29 +85,19 @@ LIVOX_POINT_BYTES = 19  # bytes of a point
 LIVOX_PREFIX_BYTES = 16  # from the header to the number of points: timebase, point_num, id, rsvd
 
 
-def decode_livox_ros1(data: bytes, place: str) -> Cloud:
-    """Points of a message of ROS 1: everything is packed."""
-    _, second, rest, letters = struct.unpack_from("<4I", data, 0)
-    stamp, frame = (second, rest), data[16 : 16 + letters].decode()
-    at = 16 + letters + LIVOX_PREFIX_BYTES
-    return _decode_livox(data, place, stamp=stamp, frame=frame, at=at, step=LIVOX_POINT_BYTES)
-
-
-def decode_livox_ros2(data: bytes, place: str) -> Cloud:
-    """Points of a message of ROS 2 (CDR): numbers stand at multiples of their size."""
-    if data[1] != 1:
+def decode_livox(data: bytes, place: str, *, ros2: bool) -> Cloud:
+    """Points of a Livox message: packed in ROS 1; numbers at multiples of their size in ROS 2."""
+    if not ros2:
+        _, second, rest, letters = struct.unpack_from("<4I", data, 0)
+        frame, head, step = data[16 : 16 + letters].decode(), 16 + letters, LIVOX_POINT_BYTES
+    elif data[1] != 1:
         raise FormatError(f"{place}: the messages are in big-endian order, which is not read")
-    body = data[4:]
-    second, rest, letters = struct.unpack_from("<iII", body, 0)
-    stamp, frame = (second, rest), body[12 : 12 + letters - 1].decode()
-    at = -(-(12 + letters) // 8) * 8 + LIVOX_PREFIX_BYTES
-    return _decode_livox(body, place, stamp=stamp, frame=frame, at=at, step=LIVOX_POINT_BYTES + 1)
+    else:
+        data, step = data[4:], LIVOX_POINT_BYTES + 1
+        second, rest, letters = struct.unpack_from("<iII", data, 0)
+        frame, head = data[12 : 12 + letters - 1].decode(), -(-(12 + letters) // 8) * 8
 
-
-def _decode_livox(
-    data: bytes, place: str, *, stamp: tuple[int, int], frame: str, at: int, step: int
-) -> Cloud:
-    """Points from byte `at` on, which holds their number, one every `step` bytes."""
+    at = head + LIVOX_PREFIX_BYTES
     (count,) = struct.unpack_from("<I", data, at)
     first = at + 4
     if count and first + (count - 1) * step + LIVOX_POINT_BYTES > len(data):
@@ -117,7 +107,8 @@ def _decode_livox(
     whole = bytes(data[first : first + count * step]).ljust(count * step, b"\0")
     rows = np.frombuffer(whole, dtype=layout)
     point = np.stack([rows[axis] for axis in "xyz"], axis=1)
-    cloud = Cloud(stamp, frame, "offset_time", point, rows["time"].astype("f8"), rows["line"])
+    time, stamp = rows["time"].astype("f8"), (second, rest)
+    cloud = Cloud(stamp, frame, "offset_time", point, time, rows["line"])
     return drop_invalid_points(cloud)
 
 
@@ -140,7 +131,7 @@ def cloud_decoder(bag: Bag, *, livox: bool, timed: bool) -> Callable[[Any, str],
     """How a message becomes a cloud."""
     if not livox:
         return partial(decode_pointcloud2, timed=timed)
-    return decode_livox_ros2 if bag.kind == "ROS 2 bag" else decode_livox_ros1
+    return partial(decode_livox, ros2=bag.kind == "ROS 2 bag")
 
 
 def lidar_topic(bag: Bag, name: str | None, how: str) -> tuple[str, list[str]]:

@@ -6,7 +6,7 @@ is row-major in the east-north-up axes at the fix, m^2. Its type says what it is
 belief), 2 diagonal, 3 known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -15,32 +15,19 @@ import numpy as np
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, TrackError
-from smfeval.io.convention import (
-    POSITION_ONLY,
-    Choice,
-    SettledConvention,
-    choose,
-    settle_convention,
-)
+from smfeval.io.convention import POSITION_ONLY, SettledConvention, choose, settle_convention
 from smfeval.io.geodetic import Fixes
 from smfeval.io.log_rows import LogRows
 from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named
+from smfeval.io.ros import topics
 from smfeval.io.ros.bag import Bag, Topic
-from smfeval.io.ros.topics import (
-    COVARIANCE_TYPES,
-    MessageShape,
-    describe_covariance,
-    describe_types,
-    health_notes,
-    is_filled,
-    lag_notes,
-)
+from smfeval.io.ros.topics import MessageShape
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import asymmetry
 from smfeval.schema import GAUGES, ORDERS
-from smfeval.track import About, DroppedRows, GaussianTrack, ParticleTrack, Provenance, Track
+from smfeval.track import About, DroppedRows, GaussianTrack, ParticleTrack, Track
 from smfeval.track.row_checks import SYMMETRY_TOLERANCE
 
 RECEIVE_TIMES_NOTE = (
@@ -59,11 +46,34 @@ def settle_stamps(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoseMessages(LogRows):
-    """The messages of a topic as arrays; `covariance` is as the messages have it."""
+class Messages(LogRows):
+    """The messages of a topic."""
 
     unit = "message"
     none_left = "{} in every message"
+
+
+def _read_messages(
+    bag: Bag, topic: Topic, shape: MessageShape, take: Callable[[Any], tuple[Any, ...]]
+) -> tuple[Messages, list[tuple[Any, ...]]]:
+    """All messages of a topic, and columns of what is taken out of each."""
+    sent = bag.messages([topic.name])
+    taken = [(when, shape.stamp(message), *take(message)) for _, when, message in sent]
+    received, stamps, *columns = zip(*taken, strict=True)
+    stamp, notes = settle_stamps(stamps, received)
+    messages = Messages(
+        name=f"{bag.path}:{topic.name}",
+        format=f"{bag.kind}, {topic.type_words}",
+        stamp=stamp,
+        row=np.arange(len(stamp)),
+        notes=tuple(notes),
+    )
+    return messages, columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoseMessages(Messages):
+    """The messages of a topic as arrays; `covariance` is as the messages have it."""
 
     position: Floats
     rotation: Floats
@@ -76,13 +86,12 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     rows = without_lost(_read_pose_messages(bag, topic, shape), options)
     if rows.covariance is None:
         return _track(rows, options)
-    if not is_filled(rows.covariance):
-        empty = f"the covariance is {describe_covariance(rows.covariance)} in all "
+    if not topics.is_filled(rows.covariance):
+        empty = f"the covariance is {topics.describe_covariance(rows.covariance)} in all "
         note = f"{empty}{len(rows.stamp)} messages; read as poses without uncertainty"
         return _track(replace(rows, covariance=None).noted(note), options)
 
-    rows = remove_lag(rows, settle_lag(shape, options))
-    rows = rows.noted(*_meaning_notes(shape, options))
+    rows = remove_lag(rows, shape, options).noted(*_meaning_notes(shape, options))
     # ROS says what its own messages mean; the 6x6 of a patched filter is that of its state
     settled = settle_convention(
         options,
@@ -92,51 +101,28 @@ def read_poses(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     return _track(rows, options, settled)
 
 
-def settle_lag(shape: MessageShape, options: ReadOptions) -> Choice:
-    """By how many scans covariances are late. A preset knows that of the stock node's message."""
-    preset = preset_named(options.preset)
-    return choose(
-        "lag",
-        ("the option", options.lag),
-        (f"the preset {options.preset}", preset.lag if preset and shape.documented else None),
-        ("assumed", 0),
-    )
-
-
 def _read_pose_messages(bag: Bag, topic: Topic, shape: MessageShape) -> PoseMessages:
     """All messages of a topic as arrays."""
-    name, world = f"{bag.path}:{topic.name}", f"{shape.header}.frame_id"
+    world = f"{shape.header}.frame_id"
     names = attrgetter(world, shape.body or world, shape.gauge or world)
     matrix = attrgetter(shape.covariance or shape.header)
-    taken = [
-        (when, shape.stamp(message), shape.pose(message), names(message), matrix(message))
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, poses, frames, matrices = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
-    worlds, bodies, gauges = zip(*frames, strict=True)
-    gauge = common_name(name, gauges) if shape.gauge else None
+    messages, (poses, matrices, worlds, bodies, gauges) = _read_messages(
+        bag, topic, shape, lambda message: (shape.pose(message), matrix(message), *names(message))
+    )
+    gauge = common_name(messages, gauges) if shape.gauge else None
     if gauge is not None and gauge not in GAUGES:
         known = ", ".join(GAUGES)
-        notes.append(f"the messages name the alignment {gauge!r}, which is none of {known}")
-        gauge = None
-    about = About(
-        body=common_name(name, bodies) if shape.body else None,
-        world=common_name(name, worlds),
-        gauge=gauge,
-    )
+        note = f"the messages name the alignment {gauge!r}, which is none of {known}"
+        messages, gauge = messages.noted(note), None
+    body = common_name(messages, bodies) if shape.body else None
     seven = np.array(poses, dtype=np.float64)
     covariance = np.array(matrices, dtype=np.float64) if shape.covariance else None
     return PoseMessages(
-        name=name,
-        format=f"{bag.kind}, {topic.type_words}",
-        stamp=stamp,
-        row=np.arange(len(stamp)),
+        **vars(messages),
         position=seven[:, :3],
         rotation=seven[:, 3:],
         covariance=None if covariance is None else covariance.reshape(-1, 6, 6),
-        about=about,
-        notes=tuple(notes),
+        about=About(body, common_name(messages, worlds), gauge),
     )
 
 
@@ -149,8 +135,20 @@ def without_lost(rows: PoseMessages, options: ReadOptions) -> PoseMessages:
     return rows.without(lost, f"{preset.name} was lost (variance {preset.lost_variance:g})")
 
 
-def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
-    """Give each pose its own covariance where messages carry an older one."""
+def remove_lag(rows: PoseMessages, shape: MessageShape, options: ReadOptions) -> PoseMessages:
+    """Give each pose its own covariance where messages carry an older one.
+
+    A preset knows by how many scans that of the stock node's message is late. A node that
+    publishes before it fills sends zeros first; a recording that starts with other numbers began
+    later, or comes from a node that was mended.
+    """
+    preset = preset_named(options.preset)
+    lag = choose(
+        "lag",
+        ("the option", options.lag),
+        (f"the preset {options.preset}", preset.lag if preset and shape.documented else None),
+        ("assumed", 0),
+    )
     rows = rows.noted(lag.note) if lag.note else rows
     if lag.value == 0 or rows.covariance is None:
         return rows
@@ -160,7 +158,12 @@ def remove_lag(rows: PoseMessages, lag: Choice) -> PoseMessages:
     late = np.arange(count) >= count - lag.value
     own = rows.without(late, "no later message has its covariance")
     own = replace(own, covariance=rows.covariance[lag.value :])
-    return own.noted(*lag_notes(lag.value, lag.decided_by, rows.covariance))
+    scans = "the scan before" if lag.value == 1 else f"{lag.value} scans before"
+    notes = [f"the covariance of a message belongs to {scans}; shifted back"]
+    if rows.covariance[0].any():
+        doubt = "the first covariance is not zero, as that of a stock node would be"
+        notes.append(f"{doubt}; if the node was mended, the lag is wrong (option lag)")
+    return own.noted(*(f"{lag.decided_by}: {note}" for note in notes))
 
 
 def _meaning_notes(shape: MessageShape, options: ReadOptions) -> tuple[str, ...]:
@@ -186,28 +189,25 @@ def _track(
 ) -> Track:
     """The poses, or the beliefs where the covariance's convention is settled."""
     arrays: list[Any] = [rows.stamp, rows.position, rows.rotation]
-    convention, assumed = None, False
+    provenance = rows.provenance()
     if rows.covariance is not None and settled is not None:
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and inf are refused by the track
             right = settled.to_right(rows.covariance, (rows.position, rows.rotation))
             skew = asymmetry(rows.covariance) > SYMMETRY_TOLERANCE
         arrays.append(np.where(skew[:, None, None], rows.covariance, right))  # refused as it is
-        rows = rows.noted(*health_notes(rows.covariance), *settled.notes)
-        convention, assumed = settled.words, settled.assumed
-    return (Track if convention is None else GaussianTrack)(
-        *arrays,
-        about=rows.about,
-        provenance=replace(rows.provenance(convention), convention_assumed=assumed),
-        intake=options.intake(rows.where),
-    )
+        health = topics.health_notes(rows.covariance)
+        provenance = settled.record(rows.noted(*health).provenance())
+    make = Track if provenance.convention is None else GaussianTrack
+    intake = options.intake(rows.where)
+    return make(*arrays, about=rows.about, provenance=provenance, intake=intake)
 
 
-def common_name(name: str, said: Sequence[str]) -> str | None:
+def common_name(messages: Messages, said: Sequence[str]) -> str | None:
     """The one name that all messages give, or None if they give none."""
     distinct = list(dict.fromkeys(word.lstrip("/") for word in said if word.lstrip("/")))
     if len(distinct) > 1:
         raise FormatError(
-            f"{name}: the messages speak of {' and '.join(map(repr, distinct[:3]))}; "
+            f"{messages.name}: the messages speak of {' and '.join(map(repr, distinct[:3]))}; "
             "a track has one world and one body"
         )
     return distinct[0] if distinct else None
@@ -217,53 +217,44 @@ def read_particles(
     bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
 ) -> ParticleTrack:
     """Read a topic with one cloud per message: PoseArray (equal weights), nav2 ParticleCloud."""
-    name = f"{bag.path}:{topic.name}"
     frame, members = attrgetter(f"{shape.header}.frame_id"), attrgetter(shape.particles)
     weight = attrgetter(shape.weight) if shape.weight else lambda particle: 1.0
-    taken = [
-        (
-            when,
-            shape.stamp(message),
-            frame(message),
-            np.array([(*shape.pose(each), weight(each)) for each in members(message)], np.float64),
-        )
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, frames, clouds = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
+
+    def take(message: Any) -> tuple[str, Floats]:
+        particles = [(*shape.pose(each), weight(each)) for each in members(message)]
+        return frame(message), np.array(particles, np.float64)
+
+    messages, (frames, clouds) = _read_messages(bag, topic, shape, take)
     count = np.array([len(cloud) for cloud in clouds], dtype=np.int64)
-    full, dropped = np.flatnonzero(count), _empty_clouds(name, count, options)
+    full, dropped = np.flatnonzero(count), _empty_clouds(messages, count, options)
     offset = np.concatenate([[0], np.cumsum(count[full])])
     particle = np.concatenate([clouds[at] for at in full])
 
     def where(row: int) -> str:
-        scan = int(np.searchsorted(offset, row, side="right")) - 1
-        return f"{name} message {int(full[scan]) + 1}"
+        return messages.where(int(full[np.searchsorted(offset, row, side="right") - 1]))
 
     return ParticleTrack(
-        stamp[full],
+        messages.stamp[full],
         offset,
         particle[:, :3],
         particle[:, 3:7],
         particle[:, 7],
         weighted=shape.weight is not None,
-        about=About(world=common_name(name, frames)),
-        provenance=Provenance(
-            name, f"{bag.kind}, {topic.type_words}", dropped=dropped, notes=tuple(notes)
-        ),
+        about=About(world=common_name(messages, frames)),
+        provenance=replace(messages.provenance(), dropped=dropped),
         intake=options.intake(where),
     )
 
 
-def _empty_clouds(name: str, count: Ints, options: ReadOptions) -> tuple[DroppedRows, ...]:
+def _empty_clouds(messages: Messages, count: Ints, options: ReadOptions) -> tuple[DroppedRows, ...]:
     """Messages without a particle, which are left out, or refused."""
     empty = np.flatnonzero(count == 0)
     if not len(empty):
         return ()
     if len(empty) == len(count):
-        raise FormatError(f"{name}: none of the {len(empty)} messages holds a particle")
+        raise FormatError(f"{messages.name}: none of the {len(empty)} messages holds a particle")
     first = int(empty[0])
-    place = f"{name} message {first + 1}"
+    place = messages.where(first)
     if options.bad_rows == "refuse":
         reason = "the message holds no particle"
         raise TrackError(reason, place=place, row=first, remedy="bad_rows")
@@ -299,10 +290,10 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
     fixes = fixes.without(fixes.status < 0, "no fix (status -1)")
     fixes = fixes.without(np.isnan(fixes.llh[:, 2]), "no altitude")
     unknown = fixes.type == UNKNOWN
-    if unknown.all() or not is_filled(fixes.covariance):
+    if unknown.all() or not topics.is_filled(fixes.covariance):
         filled = "but every covariance is zero or marked unknown"
         why = "its numbers are no covariance" if unknown.all() else filled
-        note = f"position_covariance has {describe_types(fixes.type)}: {why}"
+        note = f"position_covariance has {topics.describe_types(fixes.type)}: {why}"
         plain = replace(fixes, covariance=np.zeros_like(fixes.covariance))
         return plain.track(options).with_notes(f"{note}; positions alone were read")
 
@@ -312,42 +303,35 @@ def read_fixes(bag: Bag, topic: Topic, shape: MessageShape, options: ReadOptions
         fixes,
         covariance=fixes.covariance * diagonal,
         convention=POSITION_ONLY,
-        remarks=(f"position_covariance has {describe_types(fixes.type)}",),
+        remarks=(f"position_covariance has {topics.describe_types(fixes.type)}",),
     )
-    notes = health_notes(fixes.covariance) + _type_notes(fixes)
+    notes = topics.health_notes(fixes.covariance) + _type_notes(fixes)
     return belief.track(options).with_notes(*notes)
 
 
 def _read_fix_messages(bag: Bag, topic: Topic, shape: MessageShape) -> FixMessages:
-    taken = [
-        (
-            when,
-            shape.stamp(message),
+    def take(message: Any) -> tuple[Any, ...]:
+        return (
             (message.latitude, message.longitude, message.altitude),
             message.position_covariance,
             message.position_covariance_type,
             int(getattr(getattr(message, "status", None), "status", 0)),
             getattr(message, shape.header).frame_id,
         )
-        for _, when, message in bag.messages([topic.name])
-    ]
-    received, stamps, llh, covariance, types, status, frames = zip(*taken, strict=True)
-    stamp, notes = settle_stamps(stamps, received)
-    name = f"{bag.path}:{topic.name}"
+
+    messages, (llh, covariance, types, status, frames) = _read_messages(bag, topic, shape, take)
+    if topic.type_words.endswith("/GPSFix"):
+        messages = messages.noted(*GPS_FIX_NOTES)
     fixes = FixMessages(
-        name=name,
-        format=f"{bag.kind}, {topic.type_words}",
-        stamp=stamp,
-        row=np.arange(len(taken)),
+        **vars(messages),
         llh=np.array(llh, dtype=np.float64),
         covariance=np.array(covariance, dtype=np.float64).reshape(-1, 3, 3),
         convention=None,
-        body=common_name(name, frames),
+        body=common_name(messages, frames),
         type=np.array(types, dtype=np.int64),
         status=np.array(status, dtype=np.int64),
-        notes=(*notes, *(GPS_FIX_NOTES if topic.type_words.endswith("/GPSFix") else ())),
     )
-    strange = (fixes.type < 0) | (fixes.type >= len(COVARIANCE_TYPES))
+    strange = (fixes.type < 0) | (fixes.type >= len(topics.COVARIANCE_TYPES))
     if strange.any():
         row = int(np.argmax(strange))
         raise FormatError(

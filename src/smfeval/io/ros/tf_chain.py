@@ -33,11 +33,9 @@ FRAMES = attrgetter("header.frame_id", "child_frame_id")
 
 @dataclass
 class SentTransforms:
-    """The transforms between two frames, as they were sent."""
+    """The transforms between two frames, as they were sent: receive time, stamp and pose."""
 
-    received: list[int] = field(default_factory=list)
-    stamp: list[tuple[int, int]] = field(default_factory=list)
-    pose: list[tuple[float, ...]] = field(default_factory=list)
+    every: list[tuple[int, tuple[int, int], tuple[float, ...]]] = field(default_factory=list)
     static: bool = True  # all of them came from a static topic: the latest is valid for ever
 
 
@@ -133,9 +131,7 @@ def read_transforms(bag: Bag, topics: list[str]) -> dict[Frames, SentTransforms]
             parent, child = FRAMES(transform)
             sent = found[parent.lstrip("/"), child.lstrip("/")]
             sent.static &= topic.endswith("_static")
-            sent.received.append(received)
-            sent.stamp.append(STAMP(transform))
-            sent.pose.append(POSE(transform))
+            sent.every.append((received, STAMP(transform), POSE(transform)))
     return dict(found)
 
 
@@ -197,9 +193,10 @@ def _read_link(
     """The transforms of a step, without those that repeat an earlier one bit for bit."""
     frames, inverted = step
     name, static = ":".join(frames), sent[frames].static
-    last = slice(-1, None) if static else slice(None)
-    stamp, doubts = settle_stamps(sent[frames].stamp[last], sent[frames].received[last])
-    values = np.array(sent[frames].pose[last], dtype=np.float64)
+    every = sent[frames].every[-1:] if static else sent[frames].every
+    received, stamps, numbers = zip(*every, strict=True)
+    stamp, doubts = settle_stamps(stamps, received)
+    values = np.array(numbers, dtype=np.float64)
     bits = np.column_stack([stamp, values.view(np.int64)])
     rows = np.sort(np.unique(bits, axis=0, return_index=True)[1])
     notes = [] if static else [f"tf {name}: {doubt}" for doubt in doubts]

@@ -165,20 +165,6 @@ def _is_unknown(covariance: Floats) -> Bools:
     return (np.diagonal(covariance, axis1=-2, axis2=-1) == UNKNOWN_MARK).any(axis=-1)
 
 
-def lag_notes(lag: int, decided_by: str, covariance: Floats) -> tuple[str, ...]:
-    """What is said when covariances are moved back by a lag.
-
-    A node that publishes before it fills sends zeros first; a recording that starts with other
-    numbers began later, or comes from a node that was mended.
-    """
-    scans = "the scan before" if lag == 1 else f"{lag} scans before"
-    moved = f"{decided_by}: the covariance of a message belongs to {scans}; shifted back"
-    if _is_zero(covariance[:1]).all():
-        return (moved,)
-    doubt = "the first covariance is not zero, as that of a stock node would be"
-    return (moved, f"{decided_by}: {doubt}; if the node was mended, the lag is wrong (option lag)")
-
-
 @dataclass(frozen=True)
 class Candidate:
     """A topic that can be read. `covariance`: filled, constant, all zero, none, particles ..."""

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
 from smfeval.io.atomic import replacing, row_slices, unwritable
 from smfeval.io.convention import CONVENTIONS, from_right
@@ -52,18 +51,18 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     for stamp in (int(belief.stamp[0]), int(belief.stamp[-1])):
         if not 0 <= stamp // NANOSECONDS <= LAST_SECOND:
             raise OptionError(f"{path}: ROS has no stamp {seconds_text(stamp)} s; 1970 to 2038")
-    content = _content(belief, path)
+    fixes = geodetic_track(belief, None, path) if is_of_fixes(belief) else None
     if ending != FOLDER:
         with replacing(path) as temporary, _scratch_folder(temporary) as scratch:
             made = scratch / (f"bag{ROS1}" if ending == ROS1 else "bag")
-            _write_bag(content, made, ending)  # of ROS 2 a folder; its file is whole by itself
+            _write_bag(belief, fixes, made, ending)  # of ROS 2 a folder; its file is whole
             shutil.move(made if ending == ROS1 else made / f"bag{ending}", temporary)
         return (path,)
     if path.exists():
         raise OptionError(f"{path}: this is there already; a bag of ROS 2 is a new folder")
     try:
         with _scratch_folder(path) as scratch:
-            _write_bag(content, scratch / path.name, MCAP)
+            _write_bag(belief, fixes, scratch / path.name, MCAP)
             (scratch / path.name).rename(path)
     except OSError as error:
         raise unwritable(path, error) from error
@@ -77,26 +76,8 @@ def _scratch_folder(target: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-@dataclass(frozen=True)
-class TopicContent:
-    """A topic to write: its messages are made with the types of a store."""
-
-    topic: str
-    type: str
-    count: int
-    messages: Callable[[Any], Iterator[tuple[int, Any]]]  # stamp and message
-
-
-def _content(track: Track, path: Path) -> TopicContent:
-    if is_of_fixes(track):
-        fixes = geodetic_track(track, None, path)
-        frame = track.about.body or ANTENNA
-        return TopicContent(FIX_TOPIC, FIXES, len(track), partial(_fixes, fixes, frame))
-    kind = WITH_COVARIANCE if isinstance(track, GaussianTrack) else PLAIN
-    return TopicContent(TOPIC, f"{POSES}{kind}", len(track), partial(_messages, track))
-
-
-def _write_bag(content: TopicContent, target: Path, ending: str) -> None:
+def _write_bag(track: Track, fixes: GeodeticTrack | None, target: Path, ending: str) -> None:
+    """The track as one topic of poses, or of its fixes where it is of such."""
     from rosbags import rosbag1, rosbag2  # noqa: PLC0415  slow to import
     from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
 
@@ -106,12 +87,17 @@ def _write_bag(content: TopicContent, target: Path, ending: str) -> None:
     plugin = kinds.MCAP if ending == MCAP else kinds.SQLITE3
     ros2 = partial(rosbag2.Writer, version=9, storage_plugin=plugin)
     make: Callable[[Path], Any] = rosbag1.Writer if ending == ROS1 else ros2
+    topic, kind = TOPIC, f"{POSES}{WITH_COVARIANCE if isinstance(track, GaussianTrack) else PLAIN}"
+    messages = _messages(track, store)
+    if fixes is not None:
+        topic, kind = FIX_TOPIC, FIXES
+        messages = _fixes(fixes, track.about.body or ANTENNA, store)
     try:
         with make(target) as writer:
-            connection = writer.add_connection(content.topic, content.type, typestore=store)
-            for done, (stamp, message) in enumerate(content.messages(store), start=1):
-                writer.write(connection, stamp, serialize(message, content.type))
-                report(done, content.count)
+            connection = writer.add_connection(topic, kind, typestore=store)
+            for done, (stamp, message) in enumerate(messages, start=1):
+                writer.write(connection, stamp, serialize(message, kind))
+                report(done, len(track))
     except sqlite3.Error as error:  # a full disk, as it is told by SQLite
         raise OSError(str(error)) from error
 
@@ -152,18 +138,17 @@ def _fixes(track: GeodeticTrack, frame: str, store: Any) -> Iterator[tuple[int, 
     """Stamp and message of each fix."""
     fix, status = store.types[FIXES], store.types["sensor_msgs/msg/NavSatStatus"]
     found = status(status=GPS_FIX, service=GPS_SERVICE)
-    nothing = np.zeros(9)
     known = UNKNOWN_COVARIANCE if track.covariance is None else KNOWN_COVARIANCE
+    covariance = np.zeros((len(track.llh), 9)) if track.covariance is None else track.covariance
     for row, stamp in enumerate(track.stamp.tolist()):
         latitude, longitude, height = track.llh[row].tolist()
-        own = nothing if track.covariance is None else track.covariance[row].reshape(9)
         message = fix(
             header=_header(store, stamp, frame, row),
             status=found,
             latitude=latitude,
             longitude=longitude,
             altitude=height,
-            position_covariance=own,
+            position_covariance=covariance[row].reshape(9),
             position_covariance_type=known,
         )
         yield stamp, message
