@@ -80,9 +80,7 @@ class CalibrationSample:
 
 def scale_of(residuals: Residuals) -> float:
     """The factor on the covariance that is best for the mean log score."""
-    if residuals.covariance is None:
-        raise SeriesError("poses without covariances have no factor")
-    return best_scale(residuals.error, residuals.covariance, residuals.noise)
+    return best_scale(residuals.error, _claimed(residuals), residuals.noise)
 
 
 def sample_of(
