@@ -50,16 +50,6 @@ class Budget:
     predicted: Floats  # log det(P_prior^-1 + J): prior and credit
     motion_loss: Floats  # (n - 1,) what the motion took since the update before; the first has none
 
-    def at(self, rows: Ints) -> "Budget":
-        """Some of the updates; what the motion took is since the update before, chosen or not."""
-        return Budget(
-            prior=self.prior[rows],
-            posterior=self.posterior[rows],
-            credit=self.credit[rows],
-            predicted=self.predicted[rows],
-            motion_loss=self.motion_loss[rows[rows > 0] - 1],
-        )
-
     @property
     def gain(self) -> Floats:
         """What the update gave."""

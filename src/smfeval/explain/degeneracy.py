@@ -179,15 +179,13 @@ def scan_geometry(scans: ScanNormals, evaluation: Evaluation | None) -> ScanGeom
     if not len(seen):
         raise SeriesError("no cloud has planes that see every direction")
     found = geometry(scans.normals[seen])
-    counts = {"clouds": len(scans.stamp), "singular": len(scans.stamp) - len(seen)}
-    if evaluation is None:
-        return ScanGeometry(**counts, condition=found.condition, matched=0, degeneracy=())
-    rows, scored = _nearest_clouds(scans.stamp[seen], evaluation.position.estimate.stamp)
-    nees = evaluation.position.series["nees"][scored]
-    there = Geometry(*(getattr(found, name)[rows] for name in vars(found)))
-    return ScanGeometry(
-        **counts, condition=found.condition, matched=len(rows), degeneracy=regressions(nees, there)
-    )
+    clouds, matched, degeneracy = len(scans.stamp), 0, tuple[Regression, ...]()
+    if evaluation is not None:
+        rows, scored = _nearest_clouds(scans.stamp[seen], evaluation.position.estimate.stamp)
+        there = Geometry(*(values[rows] for values in vars(found).values()))
+        degeneracy = regressions(evaluation.position.series["nees"][scored], there)
+        matched = len(rows)
+    return ScanGeometry(clouds, clouds - len(seen), found.condition, matched, degeneracy)
 
 
 def _nearest_clouds(clouds: Ints, stamps: Ints) -> tuple[Ints, Ints]:

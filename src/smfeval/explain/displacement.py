@@ -34,6 +34,7 @@ STEPS = 30  # of bisection over ten decades: to 2e-8 of the displacement
 
 
 CovarianceOf = Callable[[float], Floats]  # covariances (n, 3, 3) of a displacement in metres
+PosteriorOf = Callable[["Updates", Floats], Floats]  # of updates and S_d
 
 
 @dataclass(frozen=True)
