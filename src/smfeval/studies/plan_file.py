@@ -210,19 +210,8 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
         with locate_errors(f"{where} tolerance"):
             tolerance_s = Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
     group, reading = given.get("group", PlannedTrack.group), (*reading, *own.items())
-    return [
-        PlannedTrack(
-            name,
-            reference,
-            group,
-            body,
-            reading,
-            tolerance_s,
-            tuple(extrinsics.items()),
-            given.get("route"),
-        )
-        for name in names
-    ]
+    about = (group, body, reading, tolerance_s, tuple(extrinsics.items()), given.get("route"))
+    return [PlannedTrack(name, reference, *about) for name in names]
 
 
 def parse_estimator(
@@ -243,12 +232,12 @@ def parse_estimator(
     if role not in ROLES:
         raise OptionError(f"{where}: {unknown_word('role', role, ROLES)}")
     path, own = _parse_reading(given, where, "estimator", source="path")
-    plain = ("name", "extrinsic", "reference", "reference_body", "pair_extrinsic")
+    plain = ("name", "extrinsic", "reference", "reference_body", "pair_extrinsic", "telemetry")
     return PlannedEstimator(
         path=path,
         role=role,
         reading=(*reading, *own.items()),
-        **{key: given[key] for key in (*plain, "telemetry") if key in given},
+        **{key: given[key] for key in plain if key in given},
     )
 
 

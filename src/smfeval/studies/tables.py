@@ -8,6 +8,7 @@ beside that of the plan on all tracks, and the verdicts that differ from the pla
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -84,19 +85,14 @@ class Boards:
 
     def on_tracks(self, places: Ints) -> "Boards":
         """All of it on some tracks. (m,) places."""
-        return Boards(
-            self.names,
-            tuple(self.tracks[i] for i in places),
-            tuple(
-                replace(b, values=b.values[:, places], nan_runs=b.nan_runs[:, places])
-                for b in self.metrics
-            ),
-            self.runs[:, places],
-            self.failed_runs[:, places],
-            self.converged[:, places],
-            self.improper[:, places],
-            self.alignments[:, places],
-        )
+
+        def there(board: Any) -> dict[str, Any]:
+            arrays = ((n, each) for n, each in vars(board).items() if isinstance(each, np.ndarray))
+            return {name: each[:, places] for name, each in arrays}
+
+        boards = tuple(replace(board, **there(board)) for board in self.metrics)
+        tracks = tuple(self.tracks[i] for i in places)
+        return replace(self, tracks=tracks, metrics=boards, **there(self))
 
     def converged_only(self) -> "Boards":
         """All of it without the values of those that diverged."""

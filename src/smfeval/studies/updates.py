@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from smfeval.associate.nearest import closest
 from smfeval.compare.across import median_number
 from smfeval.compare.monte_carlo import FEWEST_RUNS, MonteCarlo, monte_carlo
 from smfeval.dataclass import dataclass
@@ -164,10 +165,7 @@ def shared_times(stamps: Sequence[Ints]) -> tuple[Ints, list[Ints], int]:
     half = float(np.median(np.diff(times))) / 2 if len(times) > 1 else 1.0
     rows, there = [], np.ones(len(times), dtype=bool)
     for stamp in stamps:
-        after = np.clip(np.searchsorted(stamp, times), 1, max(len(stamp) - 1, 1))
-        before = after - 1
-        after = np.minimum(after, len(stamp) - 1)
-        row = np.where(np.abs(stamp[after] - times) < np.abs(stamp[before] - times), after, before)
+        row = closest(times, stamp)
         there &= np.abs(stamp[row] - times) < half
         rows.append(row)
     return times[there], [row[there] for row in rows], int(np.sum(~there))
