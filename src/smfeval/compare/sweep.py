@@ -10,6 +10,9 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.across import median_number
 from smfeval.compare.slopes import (
+    NEEDED_NUMBERS,
+    RUN_NUMBERS,
+    SPACE_NUMBERS,
     Failure,
     KnobSettings,
     Line,
@@ -92,9 +95,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 
 SCHEMA = "smfeval.sweep/1"
-SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
-SETTING_NUMBERS = ("precision", "nees_median", "mae", *SPACE_NUMBERS)
-RUN_NUMBERS = (*SETTING_NUMBERS, "credit")
+SETTING_NUMBERS = (*NEEDED_NUMBERS, *SPACE_NUMBERS)
 SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
