@@ -100,11 +100,6 @@ def effective_points(matched: Ints, k: float) -> Floats:
     return matched / k
 
 
-def excess_nats(k: float, dimension: int = 3) -> float:
-    """Precision that an overconfident belief has too much: d log k."""
-    return float(dimension * np.log(k))
-
-
 def log_det(matrix: Floats) -> Floats:
     """log det of positive semi-definite matrices; -inf where one is singular. (n, d, d) -> (n,)."""
     values = np.linalg.eigvalsh(matrix)

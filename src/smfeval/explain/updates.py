@@ -134,7 +134,12 @@ def explain_updates(
     found = scored_rows(log, asked if evaluation is None else _scored_stamps(evaluation))
     k, error, regressed = None, None, tuple[Regression, ...]()
     if evaluation is not None:
-        k, error = evaluation["k"].value, errors_in_filter_axes(evaluation)[found.scans]
+        k, alignment = evaluation["k"].value, evaluation.alignment
+        if not evaluation.options.space.is_whole:
+            raise SeriesError(f"axes {evaluation.options.axes}: updates are explained on all three")
+        # in the axes of the filter's own world, as its telemetry
+        error = evaluation.position.residuals.error @ alignment.rotation / alignment.scale
+        error = error[found.scans]
     if evaluation is not None and log.directions_known:
         nees = evaluation.position.series["nees"][found.scans]
         regressed = regressions(nees, geometry(log.normals[found.rows]))
@@ -222,14 +227,6 @@ def implied_prior(posterior: Floats, information: Floats) -> Floats:
     return np.where(good, symmetrise(np.linalg.inv(safe))[..., :3, :3], np.nan)
 
 
-def errors_in_filter_axes(evaluation: Evaluation) -> Floats:
-    """Position errors in the axes of the filter's own world, as its telemetry. (n, 3)."""
-    if not evaluation.options.space.is_whole:
-        raise SeriesError(f"axes {evaluation.options.axes}: updates are explained on all three")
-    alignment = evaluation.alignment
-    return evaluation.position.residuals.error @ alignment.rotation / alignment.scale
-
-
 def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -> CreditRow:
     """Medians over scored updates; the budget is of those rows of a run whose priors are known."""
     parts = credit.parts(scored.matched, scored.normals, scored.sigma_m)
@@ -259,7 +256,7 @@ def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -
         series["effective_points"] = credit.effective_points(scored.matched, k)
         series["consistent_sigma_m"] = scored.sigma_m * np.sqrt(k)
     medians = {name: float(np.median(values)) for name, values in series.items()}
-    return CreditRow(**medians, excess=None if k is None else credit.excess_nats(k))
+    return CreditRow(**medians, excess=None if k is None else float(3 * np.log(k)))
 
 
 def _displacement(run: UpdateLog, rows: Ints, error: Floats | None) -> Displacement:
