@@ -131,15 +131,6 @@ class Differences:
     hazardous: Bools  # and is beyond one of them
     singular: int  # scans without a regular covariance, left out
 
-    def last_scan(self, row: int) -> dict[str, Any]:
-        """What a `BeliefWatch` keeps of the last scan that was compared."""
-        return {
-            "last_stamp": int(self.stamp[row]),
-            "last_nees": float(self.nees[row]),
-            "last_error_m": float(self.error_m[row]),
-            "last_sigma_m": float(self.sigma_m[row]),
-        }
-
     def until_hazard(self) -> "Differences":
         """The scans up to the first that is hazardous; all, where none is."""
         if not self.hazardous.any():
@@ -236,7 +227,9 @@ class BeliefWatch:
             hazard=bool(found.hazardous[:counted].any()),
         )
         if counted:
-            watch = replace(watch, **found.last_scan(counted - 1))
+            kept = ("stamp", "nees", "error_m", "sigma_m")
+            last = {f"last_{name}": getattr(found, name)[counted - 1].item() for name in kept}
+            watch = replace(watch, **last)
         return watch, matches.consumed, matches.needed
 
 
