@@ -8,7 +8,7 @@ Only tracks on which every contender has a value count; contenders that have too
 out, and are named.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil, lgamma, log2
 
@@ -174,6 +174,15 @@ def median_number(values: Floats, unit: str, level: float, routes: Ints | None =
             return Number(value, unit, *ends, n_effective=count)
         reason = "an end of the interval is not finite"
     return Number(value, unit, n_effective=count, reason=reason)
+
+
+def median_over_tracks(runs: Iterable[tuple[str, Number]], level: float) -> Number:
+    """Median over tracks, each the median of its runs: (track, number) of one unit."""
+    values: dict[str, list[float]] = {}
+    for track, number in runs:
+        values.setdefault(track, []).append(number.value)
+    medians = np.array([np.median(each) for each in values.values()])
+    return median_number(medians, number.unit, level)
 
 
 def fewest_for_median(level: float) -> int:

@@ -249,13 +249,15 @@ def match(first: Track, second: Track, *, ended: bool = False) -> StreamMatches:
     lower, upper, gap = lower[row], upper[row], gap[row]
     part = (stamp[row] - second.stamp[lower]) / NANOSECONDS
     a = np.divide(part, gap, out=np.zeros_like(part), where=gap > 0)
+    start = second.rotation[lower]
+    turn = so3.log(so3.compose(so3.inverse(start), second.rotation[upper]))
 
     coming = first.stamp[reach] if reach < len(first) else first.stamp[-1] + 1
     needed = int(np.searchsorted(second.stamp, coming, "left")) - 2  # its lower neighbour's own
     return StreamMatches(
         row=row,
         position=_between(second.position, lower, upper, a),
-        rotation=_turned(second.rotation, lower, upper, a),
+        rotation=so3.compose(start, so3.exp(a[:, None] * turn)),
         covariance=_between(world_covariance(second), lower, upper, a),
         missed_m=_missed(second, lower, upper, a),
         consumed=reach,
@@ -266,11 +268,6 @@ def match(first: Track, second: Track, *, ended: bool = False) -> StreamMatches:
 def _between(values: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
     part = a.reshape(-1, *[1] * (values.ndim - 1))
     return np.asarray((1 - part) * values[lower] + part * values[upper])
-
-
-def _turned(rotation: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
-    step = so3.log(so3.compose(so3.inverse(rotation[lower]), rotation[upper]))
-    return so3.compose(rotation[lower], so3.exp(a[:, None] * step))
 
 
 def _missed(second: Track, lower: Ints, upper: Ints, a: Floats) -> Floats:
