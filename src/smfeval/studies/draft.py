@@ -200,12 +200,10 @@ def guess_preset(name: str) -> Preset | None:
     """The known estimator that a name seems to mean: fastlio2_tuned is fast-lio2."""
     bare = NOT_A_LETTER.sub("", name.casefold())
     known = {NOT_A_LETTER.sub("", each): preset for each, preset in PRESETS.items()}
-    if bare in known:
-        return known[bare]
     inside = [each for each in known if bare.startswith(each)]
-    longer = [each for each in known if each.startswith(bare) and len(bare) >= FEWEST_LETTERS]
     if inside:
         return known[max(inside, key=len)]
+    longer = [each for each in known if each.startswith(bare) and len(bare) >= FEWEST_LETTERS]
     return known[longer[0]] if len(longer) == 1 else None
 
 
