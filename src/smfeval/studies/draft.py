@@ -77,12 +77,8 @@ def plan_of_folder(
     """A commented plan for a folder; `start` is how the plan will call the folder."""
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
-    seen = (
-        inspect_evalio(folder)
-        or inspect_evo(folder)
-        or inspect_datasets(folder)
-        or inspect_folder(folder)
-    )
+    ways = (inspect_evalio, inspect_evo, inspect_datasets, inspect_folder)
+    seen = next(found for inspect in ways if (found := inspect(folder)) is not None)
     known = f"{words.count(seen.of_datasets, 'reference')} of a known data set"
     if seen.of_datasets and not seen.estimators:
         raise OptionError(
