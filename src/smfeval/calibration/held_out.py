@@ -240,15 +240,8 @@ def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
     rotation = None
     if before is not None and turned is not None:
         rotation = _rotation_fit(before), _rotation_fit(turned)
-    return HeldOut(
-        part.name,
-        len(after),
-        fit_of(part.sample.residuals),
-        fit_of(after),
-        lost,
-        rotation,
-        part.recording,
-    )
+    fits = fit_of(part.sample.residuals), fit_of(after)
+    return HeldOut(part.name, len(after), *fits, lost, rotation, part.recording)
 
 
 def _rotation_fit(residuals: Residuals) -> Fit:

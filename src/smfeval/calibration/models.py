@@ -92,14 +92,9 @@ def sample_of(
     body = None
     if space.is_whole and scored.estimate.about.oriented and scored.has_belief:
         body = space.body_residuals(scored.estimate, scored.residuals)
-    return CalibrationSample(
-        scored.residuals,
-        body,
-        None if evaluation.rotation is None else evaluation.rotation.residuals,
-        telemetry,
-        columns,
-        loss(evaluation.doubts),
-    )
+    rotation = None if evaluation.rotation is None else evaluation.rotation.residuals
+    lost = loss(evaluation.doubts)
+    return CalibrationSample(scored.residuals, body, rotation, telemetry, columns, lost)
 
 
 @dataclass(frozen=True)

@@ -246,13 +246,9 @@ def constant_covariance(samples: Sequence[LawSample]) -> Floats:
         return np.asarray(np.mean(squares, axis=0)) + least
 
     found = mean_square([each.error for each in samples])
-    shape = found.shape
-    return mean_square(
-        [
-            each.without_columns(np.broadcast_to(found, (len(each.error), *shape)))
-            for each in samples
-        ]
-    )
+    flat = [np.broadcast_to(found, (len(each.error), *found.shape)) for each in samples]
+    both = zip(samples, flat, strict=True)
+    return mean_square([each.without_columns(covariance) for each, covariance in both])
 
 
 def _absolute(track: LawTrack, law: GrowthLaw, others: Sequence[LawTrack]) -> tuple[Fit, Fit]:

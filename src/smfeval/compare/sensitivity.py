@@ -130,15 +130,11 @@ def gauge_sweep(
             return None, "the covariance is singular"
         return counts.at(scans, scans).inflation(found.residuals(options.space, scans)), None
 
-    return tuple(
-        AlignmentRow(
-            kind,
-            freedom[kind] >= freedom[met.kind],
-            kind == met.kind,
-            *((k, None) if kind == met.kind else swept(kind)),
-        )
-        for kind in SWEPT_GAUGES
-    )
+    rows = []
+    for kind in SWEPT_GAUGES:
+        chosen, admissible = kind == met.kind, freedom[kind] >= freedom[met.kind]
+        rows.append(AlignmentRow(kind, admissible, chosen, *((k, None) if chosen else swept(kind))))
+    return tuple(rows)
 
 
 def thin_scans(count: int) -> Ints:

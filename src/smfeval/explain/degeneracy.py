@@ -105,12 +105,9 @@ def regression(
     left = y - y.mean() - slope * away
     influence = slope + away * left / variance
     total = float(y.var())
-    return Regression(
-        measure,
-        (intervals or Intervals()).of(influence, "mean", "1"),
-        1 - float(left.var()) / total if total > 0 else 0.0,
-        len(x),
-    )
+    share = 1 - float(left.var()) / total if total > 0 else 0.0
+    mean = (intervals or Intervals()).of(influence, "mean", "1")
+    return Regression(measure, mean, share, len(x))
 
 
 # From scans alone

@@ -148,16 +148,10 @@ def explain_updates(
     known = log.prior_known
     run, kept = log.at(np.flatnonzero(known)), known[found.rows]
     rows = (np.cumsum(known) - 1)[found.rows[kept]]
-    return Explanation(
-        updates=len(found.rows),
-        left_out=found.left_out,
-        credit=credit_row(log.at(found.rows), run, rows, k),
-        degeneracy=regressed,
-        displacement=_displacement(run, rows, None if error is None else error[kept])
-        if len(rows)
-        else None,
-        displaced_updates=len(rows),
-    )
+    row, displaced = credit_row(log.at(found.rows), run, rows, k), None
+    if len(rows):
+        displaced = _displacement(run, rows, None if error is None else error[kept])
+    return Explanation(len(found.rows), found.left_out, row, regressed, displaced, len(rows))
 
 
 def condition_and_nees(log: UpdateLog, evaluation: Evaluation) -> tuple[Floats, Floats]:

@@ -274,7 +274,8 @@ def pair_tasks_of(
     The first run of one estimator meets the first run of the other, and so on.
     """
     options, notes = pair_options(plan.options)
-    offset_s = plan.options.offset_s
+    offset_s, again = plan.options.offset_s, plan.sensitivity
+    clock_s = 0.0 if offset_s == "auto" else offset_s
     tasks, unpaired = [], 0
     for track in plan.tracks:
         for a, b in combinations(plan.estimators, 2):
@@ -294,16 +295,10 @@ def pair_tasks_of(
                     else extrinsics.of(each.pair_extrinsic, track, each.name)
                     for each, run in zip((a, b), both, strict=True)
                 )
-                task = PairTask(
-                    *(a.name, b.name, track.group, track.name, repeat),
-                    *both,
-                    (first, second),
-                    options,
-                    reference,
-                    0.0 if offset_s == "auto" else offset_s,
-                    plan.sensitivity,
+                who = (a.name, b.name, track.group, track.name, repeat)
+                tasks.append(
+                    PairTask(*who, *both, (first, second), options, reference, clock_s, again)
                 )
-                tasks.append(task)
     if unpaired:
         notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
     return tuple(tasks), notes + _apart_notes(plan.estimators)

@@ -495,12 +495,8 @@ def _alternative_columns(
     columns = []
     for title, values in found.items():
         if any(values.values()):
-            board = np.array(
-                [
-                    [np.median(values[n, t]) if values.get((n, t)) else np.nan for t in tracks]
-                    for n in names
-                ]
-            )
+            medians = {where: np.median(runs) for where, runs in values.items() if runs}
+            board = np.array([[medians.get((n, t), np.nan) for t in tracks] for n in names])
             level = plan.options.intervals.level
             columns.append(metric_column(title, entrants, board, unit="1", loss=None, level=level))
     return tuple(columns)
@@ -513,14 +509,11 @@ def verdict_moves(results: Iterable[TaskResult]) -> tuple[VerdictMoves, ...]:
         for other in each.alternatives:
             if other.verdict is not None and each.verdict is not None:
                 seen[each.estimator, other.name][each.verdict, other.verdict] += 1
-    return tuple(
-        VerdictMoves(
-            *who,
-            runs=often.total(),
-            moved=tuple((a, b, n) for (a, b), n in sorted(often.items()) if a != b),
-        )
-        for who, often in seen.items()
-    )
+    found = []
+    for who, often in seen.items():
+        moved = tuple((a, b, n) for (a, b), n in sorted(often.items()) if a != b)
+        found.append(VerdictMoves(*who, often.total(), moved))
+    return tuple(found)
 
 
 def _move_notes(results: Sequence[TaskResult]) -> tuple[str, ...]:
