@@ -51,7 +51,7 @@ class Budget:
     motion_loss: Floats  # (n - 1,) what the motion took since the update before; the first has none
 
     @property
-    def gain(self) -> Floats:
+    def gained(self) -> Floats:
         """What the update gave."""
         return self.posterior - self.prior
 

@@ -229,21 +229,15 @@ def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -
     series: dict[str, Floats | Ints] = {
         "matched": scored.matched,
         "sigma_m": scored.sigma_m,
-        "count": parts.count,
-        "noise": parts.noise,
-        "shape": parts.shape,
+        **vars(parts),
         "credit": given,
         "posterior": reported,
         "above_credit": reported - given,
     }
     if len(rows):
         budget = credit.budget(run.prior, run.posterior, run.credit)
-        series |= {
-            "prior": budget.prior[rows],
-            "predicted": budget.predicted[rows],
-            "unexplained": budget.unexplained[rows],
-            "gained": budget.gain[rows],
-        }
+        names = ("prior", "predicted", "unexplained", "gained")
+        series |= {name: getattr(budget, name)[rows] for name in names}
         lost = budget.motion_loss[rows[rows > 0] - 1]  # since the update before, explained or not
         series |= {"lost": lost} if len(lost) else {}
     if k is not None:
