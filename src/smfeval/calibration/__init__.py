@@ -43,6 +43,7 @@ from smfeval.calibration.result import (
     Regions,
     check_tracks,
     conformal_regions,
+    explaining_doubts,
     gains_of,
 )
 from smfeval.errors import ConventionError, OptionError, SeriesError
@@ -153,12 +154,7 @@ def _calibrate_correction(
         gain=gain_number(gains_of(kept)),
         models=models,
         regions=None if regions is None else _regions(everything, regions),
-        doubts=tuple(
-            (track.name, doubt.sentence)
-            for track in tracks
-            for doubt in track.evaluation.doubts
-            if doubt.explains and track.name not in all_lost
-        ),
+        doubts=explaining_doubts(((t.name, t.evaluation.doubts) for t in tracks), all_lost),
         notes=_notes(tracks, how, lost, usable, models),
     )
 

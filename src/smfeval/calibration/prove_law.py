@@ -32,7 +32,7 @@ from smfeval.calibration.law import (
     step_sizes,
 )
 from smfeval.calibration.learn_law import LONGEST, SHORTEST, Folds, LawSample, LawTrack
-from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, gains_of
+from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, explaining_doubts, gains_of
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import align_tracks, evaluate
 from smfeval.maths.arrays import Floats
@@ -94,12 +94,7 @@ def _result(
         gain=gain_number(gains_of(kept)),
         models=models,
         regions=None,
-        doubts=tuple(
-            (track.name, doubt.sentence)
-            for track in tracks
-            for doubt in track.doubts
-            if doubt.explains and track.name not in lost
-        ),
+        doubts=explaining_doubts(((track.name, track.doubts) for track in tracks), lost),
         notes=_notes(tracks, how, kept),
     )
 

@@ -162,17 +162,14 @@ def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
     lines = []
     for group in groups.values():
         values = tuple(dict(point.settings)[knob] for point in group)
-        credit = [point.credit.value for point in group if point.credit is not None]
         if len(set(values)) > 1:
-            line = Line(
-                np.array([point.precision.value for point in group]),
-                np.log10([point.nees_median.value for point in group]),
-                np.log10([point.mae.value for point in group]),
-                tuple(point.scans for point in group),
-                values,
-                np.array(credit) if len(credit) == len(group) else None,
+            precision, nees, error_m = (
+                np.array([getattr(p, name).value for p in group]) for name in NEEDED_NUMBERS
             )
-            lines.append(line)
+            known = [point.credit.value for point in group if point.credit is not None]
+            credit = np.array(known) if len(known) == len(group) else None
+            scans = tuple(point.scans for point in group)
+            lines.append(Line(precision, np.log10(nees), np.log10(error_m), scans, values, credit))
     return tuple(lines)
 
 
