@@ -8,7 +8,6 @@ from smfeval.explain.credit import (
     budget,
     credit,
     effective_points,
-    excess_nats,
     log_det,
     observed_credit,
     parts,
@@ -32,13 +31,15 @@ def test_the_credit_is_what_a_kalman_update_adds_to_the_information(run):
 def test_prior_and_credit_predict_the_precision_of_a_filter(run):
     found = budget(run.updates.prior, run.updates.posterior, run.updates.credit)
     assert found.unexplained == pytest.approx(np.zeros(60), abs=1e-9)
-    assert found.predicted - found.prior == pytest.approx(found.gain, abs=1e-9)
+    assert found.predicted - found.prior == pytest.approx(found.gained, abs=1e-9)
     assert found.posterior == pytest.approx(-np.log(np.linalg.det(run.updates.posterior)))
 
 
 def test_in_steady_state_the_motion_takes_what_the_updates_give(run):
     found = budget(run.updates.prior, run.updates.posterior, run.updates.credit)
-    assert np.median(found.motion_loss[20:]) == pytest.approx(np.median(found.gain[20:]), abs=0.05)
+    assert np.median(found.motion_loss[20:]) == pytest.approx(
+        np.median(found.gained[20:]), abs=0.05
+    )
 
 
 def test_the_parts_add_up_to_the_credit(run):
@@ -109,7 +110,7 @@ def test_fewer_points_by_k_give_the_covariance_that_k_asks_for(run):
         k * np.linalg.inv(credit(run.residuals.normals, run.sigma_m)), rel=1e-9
     )
     assert effective_points(np.array([1655]), 219.0)[0] == pytest.approx(7.557, abs=1e-3)
-    assert log_det(k * np.eye(3)[None])[0] == pytest.approx(excess_nats(k))
+    assert log_det(k * np.eye(3)[None])[0] == pytest.approx(3 * np.log(k))
 
 
 def test_no_inflation_leaves_no_number_of_points():

@@ -6,9 +6,8 @@ import pytest
 from smfeval import GaussianTrack, OptionError, Track
 from smfeval.align.quantities import parse_alert_limits
 from smfeval.maths import se3, so3
-from smfeval.online.beliefs import BeliefWatch
+from smfeval.online.beliefs import BeliefWatch, HazardLimits
 from smfeval.online.eprocess import EProcess
-from smfeval.online.hazard import HazardLimits
 from support.beliefs import circuit
 
 N = 200

@@ -43,6 +43,7 @@ from smfeval.calibration.result import (
     Regions,
     check_tracks,
     conformal_regions,
+    explaining_doubts,
     gains_of,
 )
 from smfeval.errors import ConventionError, OptionError, SeriesError
@@ -95,22 +96,22 @@ def calibrate(
     """
     if not train:
         raise OptionError("there is no track to learn from")
-    estimates = [estimate for estimate, _ in (*train, *on)]
+    pairs, estimates = [*train, *on], [estimate for estimate, _ in (*train, *on)]
+    names = _track_names([estimate.provenance.name for estimate in estimates])
     if model == LAW or (model is None and all(type(each) is Track for each in estimates)):
         if regions is not None or telemetry:
             raise OptionError("a growth law has no telemetry to follow, and no regions")
-        names = _track_names([estimate.provenance.name for estimate in estimates])
-        named = [(name, *pair) for name, pair in zip(names, [*train, *on], strict=True)]
+        named = [(name, *pair) for name, pair in zip(names, pairs, strict=True)]
         split = named[: len(train)], named[len(train) :]
         return calibrate_law(*split, options=options or Options(), force_one=force_one)
     _refuse_mixed(estimates)
     if len(train) < FEWEST_TRACKS and not force_one:
         raise OptionError(ONE_TRACK.format(besides=""), keyword="force_one")
     if regions is not None:
-        check_tracks(regions, len(train) + len(on))
+        check_tracks(regions, len(pairs))
     if model is not None and model not in (*MODELS, ROTATION):
         raise unknown_word("model", model, (*MODELS, ROTATION, LAW))
-    tracks = _score_all([*train, *on], options or Options(), telemetry, columns)
+    tracks = _score_all(names, pairs, options or Options(), telemetry, columns)
     parts = tracks[: len(train)], tracks[len(train) :]
     return _calibrate_correction(*parts, model, force_one=force_one, regions=regions)
 
@@ -140,40 +141,36 @@ def _calibrate_correction(
     kept = [row for row in rows if row.lost is None] or rows
     all_lost = {*lost, *(row.name for row in rows if row.lost is not None)}
     samples = [part.sample for part in usable]
+    k = [sample.k for sample in samples]
     everything = tracks if how != TIME else [usable[0].track]
     return Calibration(
         correction=correction,
         k=pooled_scale(samples),
         robust_k=robust_scale(samples),
-        predicted=None if how == TIME else _predicted(usable),
+        predicted=None if how == TIME else predicted_k(k, [part.recording for part in usable]),
         lost=tuple(lost.items()),
         held_out=tuple(rows),
         how=how,
         gain=gain_number(gains_of(kept)),
         models=models,
         regions=None if regions is None else _regions(everything, regions),
-        doubts=tuple(
-            (track.name, doubt.sentence)
-            for track in tracks
-            for doubt in track.evaluation.doubts
-            if doubt.explains and track.name not in all_lost
-        ),
+        doubts=explaining_doubts(((t.name, t.evaluation.doubts) for t in tracks), all_lost),
         notes=_notes(tracks, how, lost, usable, models),
     )
 
 
-def _predicted(usable: list[Part]) -> tuple[float, float] | None:
-    """k of a new track."""
-    return predicted_k([part.sample.k for part in usable], [part.recording for part in usable])
-
-
 def _regions(tracks: list[CalibrationTrack], level: float) -> Regions:
-    """Regions that hold on new tracks."""
-    dimension = tracks[0].sample.residuals.dimension
-    return conformal_regions(nees_by_recording(tracks), dimension, level=level)
+    """Regions that hold on new tracks, from the NEES of all scans of each recording."""
+    found: dict[str, list[Floats]] = {}
+    for track in tracks:
+        nees = track.sample.residuals.likelihood_terms.nees
+        found.setdefault(track.recording, []).append(nees)
+    by_recording = [np.concatenate(each) for each in found.values()]
+    return conformal_regions(by_recording, tracks[0].sample.residuals.dimension, level=level)
 
 
 def _score_all(
+    names: Sequence[str],
     pairs: Sequence[Pair],
     options: Options,
     telemetry: Sequence[ScanColumns],
@@ -185,8 +182,6 @@ def _score_all(
             f"{words.count(len(telemetry), 'table')} of telemetry for "
             f"{words.count(len(pairs), 'track')}; one for each is needed"
         )
-    sources = [estimate.provenance.name for estimate, _ in pairs]
-    names = _track_names(sources)
     unsure = replace(options.intervals, method=None)
     lean = replace(options, intervals=unsure, numbers=())
     beside: list[ScanColumns | None] = list(telemetry) or [None] * len(pairs)
@@ -213,15 +208,6 @@ def _score_all(
 def count_recordings(parts: Sequence[Part]) -> int:
     """Recordings among parts; runs on one of them are one."""
     return len({part.recording for part in parts})
-
-
-def nees_by_recording(tracks: Sequence[CalibrationTrack]) -> list[Floats]:
-    """NEES of all scans of each recording."""
-    found: dict[str, list[Floats]] = {}
-    for track in tracks:
-        nees = track.sample.residuals.likelihood_terms.nees
-        found.setdefault(track.recording, []).append(nees)
-    return [np.concatenate(each) for each in found.values()]
 
 
 def _refuse_mixed(estimates: Sequence[AnyTrack]) -> None:

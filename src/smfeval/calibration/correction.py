@@ -9,6 +9,7 @@ were learnt on. Most models leave most of this out.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from importlib import import_module
 from math import isfinite
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from smfeval import words
+from smfeval.associate.nearest import closest
 from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, FormatError, OptionError, TrackError
 from smfeval.maths.arrays import Floats, Ints
@@ -61,11 +63,7 @@ class ScanColumns:
         if missing:
             known = words.join(self.columns, most=8)
             raise OptionError(f"{self.name} has no column {missing[0]!r}; its columns are {known}")
-        after = np.clip(np.searchsorted(self.stamp, stamp), 1, max(1, len(self.stamp) - 1))
-        before = after - 1 if len(self.stamp) > 1 else np.zeros_like(after)
-        after = np.minimum(after, len(self.stamp) - 1)
-        closer = np.abs(self.stamp[after] - stamp) < np.abs(self.stamp[before] - stamp)
-        row = np.where(closer, after, before)
+        row = closest(stamp, self.stamp)
         far = int(np.sum(np.abs(self.stamp[row] - stamp) > STAMP_TOLERANCE_NS))
         if far:
             raise OptionError(f"{self.name}: {words.count_of(far, len(stamp), 'scan')} lack a row")
@@ -105,6 +103,12 @@ class LearntOn:
             name: list(value) if isinstance(value, tuple) else value
             for name, value in vars(self).items()
         }
+
+
+def only_value(values: Iterable[str | None]) -> str | None:
+    """What all values are; None where they differ."""
+    several = set(values)
+    return several.pop() if len(several) == 1 else None
 
 
 def learnt_from(data: Any) -> LearntOn:
@@ -180,22 +184,16 @@ class Correction:
 
     def check(self, track: AnyTrack) -> tuple[str, ...]:
         """Raise on another convention or body, or a second correction; notes on what is doubted."""
-        name, learnt = track.provenance.name, self.learnt
-        if APPLIED in dict(track.about.extra):
-            done = dict(track.about.extra)[APPLIED]
-            raise ConventionError(f"{name}: its covariances are corrected already ({done})")
+        learnt, doubts = self.learnt, check_source(track, self.learnt, "correction")
         for what, ours, theirs in (
             ("convention", learnt.convention, convention_of(track)),
             ("body", learnt.body, track.about.body),
         ):
             if ours is not None and theirs is not None and ours != theirs:
                 raise ConventionError(
-                    f"{name}: the correction was learnt on {what} {ours!r}, and this is {theirs!r}"
+                    f"{track.provenance.name}: the correction was learnt on {what} {ours!r}, and "
+                    f"this is {theirs!r}"
                 )
-        who, doubts = track.about.algorithm, []
-        if learnt.estimator not in (None, who):
-            whose = "the track does not say whose it is" if who is None else f"this is of {who}"
-            doubts.append(f"the correction was learnt on {learnt.estimator}, and {whose}: doubtful")
         if learnt.axes != ALL_AXES:
             doubts.append(f"the correction was learnt on axes {learnt.axes}: doubtful on others")
         return tuple(doubts)
@@ -262,18 +260,31 @@ def convention_of(track: AnyTrack) -> str | None:
     return None if said is None else WHO_SAID.sub("", said)
 
 
+def check_source(track: AnyTrack, learnt: LearntOn, what: str) -> list[str]:
+    """Raise on a track that is corrected already; a doubt on one of another estimator."""
+    extra, who = dict(track.about.extra), track.about.algorithm
+    if APPLIED in extra:
+        raise ConventionError(
+            f"{track.provenance.name}: its covariances are corrected already ({extra[APPLIED]})"
+        )
+    if learnt.estimator in (None, who):
+        return []
+    whose = "the track does not say whose it is" if who is None else f"this is of {who}"
+    return [f"the {what} was learnt on {learnt.estimator}, and {whose}: doubtful"]
+
+
 def correction_from(data: Any, name: str) -> Correction:
     """The correction that strict JSON data hold; raises on what is none."""
     try:
         if data["schema"] != SCHEMA:
             raise FormatError(f"{name}: schema {data['schema']!r}; {SCHEMA} is needed")
-        x, y, z = map(_positive, data["factors"])
+        x, y, z = map(positive, data["factors"])
         return Correction(
             model=str(data["model"]),
             factors=(x, y, z),
-            rotation=_positive(data["rotation"]),
+            rotation=positive(data["rotation"]),
             learnt=learnt_from(data["learnt_on"]),
-            floor_m2=_positive(data["floor_m2"], or_zero=True),
+            floor_m2=positive(data["floor_m2"], or_zero=True),
             telemetry=tuple(_term(term) for term in data["telemetry"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -288,8 +299,9 @@ def _term(term: Any) -> TelemetryTerm:
     return TelemetryTerm(str(term["column"]), **numbers)
 
 
-def _positive(value: Any, *, or_zero: bool = False) -> float:
+def positive(value: Any, what: str = "factor", *, or_zero: bool = False) -> float:
+    """A number of JSON data that is positive; raises on what is none."""
     number = float(value)
     if not isfinite(number) or number < 0 or (number == 0 and not or_zero):
-        raise ValueError(f"{value!r} is no factor")
+        raise ValueError(f"{value!r} is no {what}")
     return number

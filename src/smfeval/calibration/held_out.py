@@ -12,7 +12,13 @@ from smfeval import words
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import choose_alignment
 from smfeval.align.joint import UNKNOWN
-from smfeval.calibration.correction import Correction, LearntOn, ScanColumns, convention_of
+from smfeval.calibration.correction import (
+    Correction,
+    LearntOn,
+    ScanColumns,
+    convention_of,
+    only_value,
+)
 from smfeval.calibration.models import MODELS, ROTATION, CalibrationSample, rotation_scale
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
@@ -159,15 +165,11 @@ def learn(
 def provenance(parts: Sequence[Part], left_out: Sequence[str]) -> LearntOn:
     """What is common to the tracks that are learnt from."""
     evaluations = [part.track.evaluation for part in parts]
-
-    def common(values: list[str | None]) -> str | None:
-        return values[0] if len(set(values)) == 1 else None
-
     first = evaluations[0]
     return LearntOn(
-        estimator=common([each.estimate.about.algorithm for each in evaluations]),
-        convention=common([convention_of(each.estimate) for each in evaluations]),
-        body=common([each.estimate.about.body for each in evaluations]),
+        estimator=only_value(each.estimate.about.algorithm for each in evaluations),
+        convention=only_value(convention_of(each.estimate) for each in evaluations),
+        body=only_value(each.estimate.about.body for each in evaluations),
         gauge=first.alignment.kind,
         axes=first.options.axes,
         scored_under=tuple(
@@ -238,15 +240,8 @@ def hold_out(part: Part, correction: Correction, lost: str | None) -> HeldOut:
     rotation = None
     if before is not None and turned is not None:
         rotation = _rotation_fit(before), _rotation_fit(turned)
-    return HeldOut(
-        part.name,
-        len(after),
-        fit_of(part.sample.residuals),
-        fit_of(after),
-        lost,
-        rotation,
-        part.recording,
-    )
+    fits = fit_of(part.sample.residuals), fit_of(after)
+    return HeldOut(part.name, len(after), *fits, lost, rotation, part.recording)
 
 
 def _rotation_fit(residuals: Residuals) -> Fit:

@@ -16,14 +16,13 @@ and INCREMENTS in the header declares level and F, so that cross-covariances are
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from smfeval import words
 from smfeval.align.joint import INCREMENTS, LEVELS, UP, increments_text, lever, rotate_blocks
-from smfeval.calibration.correction import APPLIED, LearntOn, learnt_from
+from smfeval.calibration.correction import APPLIED, LearntOn, check_source, learnt_from, positive
 from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, FormatError, TrackError
 from smfeval.maths import se3, so3
@@ -68,21 +67,22 @@ class GrowthLaw:
         """
         del telemetry  # a law follows the motion alone
         notes = self.check(track) if checked else ()
-        poses = _poses_of(track)
-        pose = poses.position, poses.rotation
+        if isinstance(track, ParticleTrack):
+            raise TrackError(f"{track.provenance.name}: particles are a belief; a law is for poses")
+        pose = track.position, track.rotation
         covariance = law_covariance(
-            self.variances, turned_axes(self.level), step_sizes(poses), pose
+            self.variances, turned_axes(self.level), step_sizes(track), pose
         )
         sigmas = (self.floor_m2**0.5, (self.floor_rad2 or 0.0) ** 0.5)
         declared = increments_text(self.level, *sigmas)
-        extra = dict(poses.about.extra) | {APPLIED: self.sentence, INCREMENTS: declared}
-        about = replace(poses.about, extra=tuple(extra.items()))
+        extra = dict(track.about.extra) | {APPLIED: self.sentence, INCREMENTS: declared}
+        about = replace(track.about, extra=tuple(extra.items()))
         if self.floor_rad2 is None:
             about = replace(about, oriented=False)
             notes += ("the law was learnt on positions alone: it says nothing of orientations",)
         notes += (f"covariance by a growth law: {self.sentence}",)
-        rows = (poses.stamp, poses.position, poses.rotation, covariance)
-        return GaussianTrack(*rows, about=about, provenance=poses.provenance).with_notes(*notes)
+        rows = (track.stamp, track.position, track.rotation, covariance)
+        return GaussianTrack(*rows, about=about, provenance=track.provenance).with_notes(*notes)
 
     @property
     def variances(self) -> Floats:
@@ -91,17 +91,8 @@ class GrowthLaw:
 
     def check(self, track: AnyTrack) -> tuple[str, ...]:
         """Raise on a track that has a belief by a law, or no scale; notes on what is doubted."""
-        name, extra = track.provenance.name, dict(track.about.extra)
-        if APPLIED in extra:
-            raise ConventionError(
-                f"{name}: its covariances are corrected already ({extra[APPLIED]})"
-            )
-        if track.about.gauge == "sim3":
-            raise ConventionError(f"{name}: its scale is unknown, and a growth law is in metres")
-        who, learnt, doubts = track.about.algorithm, self.learnt, []
-        if learnt.estimator not in (None, who):
-            whose = "the track does not say whose it is" if who is None else f"this is of {who}"
-            doubts.append(f"the law was learnt on {learnt.estimator}, and {whose}: doubtful")
+        doubts = check_source(track, self.learnt, "law")
+        refuse_unknown_scale(track.provenance.name, track.about.gauge)
         if isinstance(track, GaussianTrack):
             doubts.append("the reported covariances are replaced by the law's")
         return tuple(doubts)
@@ -182,10 +173,10 @@ def step_sizes(track: Track) -> Floats:
     return steps
 
 
-def _poses_of(track: AnyTrack) -> Track:
-    if isinstance(track, ParticleTrack):
-        raise TrackError(f"{track.provenance.name}: particles are a belief; a law is for poses")
-    return track
+def refuse_unknown_scale(name: str, kind: str | None) -> None:
+    """Raise on a gauge or an alignment that leaves the scale open."""
+    if kind == "sim3":
+        raise ConventionError(f"{name}: its scale is unknown, and a growth law is in metres")
 
 
 def law_from(data: Any, name: str) -> GrowthLaw:
@@ -214,7 +205,4 @@ def _rates(data: Any) -> Rates:
 
 
 def _variance(value: Any) -> float:
-    number = float(value)
-    if not isfinite(number) or number < 0:
-        raise ValueError(f"{value!r} is no variance")
-    return number
+    return positive(value, "variance", or_zero=True)

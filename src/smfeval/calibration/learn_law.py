@@ -143,10 +143,8 @@ class LawTrack:
 
     def samples(self, level: int) -> tuple[LawSample, LawSample]:
         """Relative motion over windows, and positions after the alignment, which is one length."""
-        windows = self.windows(level)
-        lengths = self._lengths()
-        share = 1 / (len(lengths) + 1)
-        placed = self._positions(level)
+        windows, placed = self.windows(level), self._positions(level)
+        share = 1 / (len(self._lengths()) + 1)
         return (
             replace(windows, weight=(1 - share) * windows.weight),
             replace(placed, weight=share * placed.weight),

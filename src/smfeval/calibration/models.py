@@ -80,9 +80,7 @@ class CalibrationSample:
 
 def scale_of(residuals: Residuals) -> float:
     """The factor on the covariance that is best for the mean log score."""
-    if residuals.covariance is None:
-        raise SeriesError("poses without covariances have no factor")
-    return best_scale(residuals.error, residuals.covariance, residuals.noise)
+    return best_scale(residuals.error, _claimed(residuals), residuals.noise)
 
 
 def sample_of(
@@ -94,14 +92,9 @@ def sample_of(
     body = None
     if space.is_whole and scored.estimate.about.oriented and scored.has_belief:
         body = space.body_residuals(scored.estimate, scored.residuals)
-    return CalibrationSample(
-        scored.residuals,
-        body,
-        None if evaluation.rotation is None else evaluation.rotation.residuals,
-        telemetry,
-        columns,
-        loss(evaluation.doubts),
-    )
+    rotation = None if evaluation.rotation is None else evaluation.rotation.residuals
+    lost = loss(evaluation.doubts)
+    return CalibrationSample(scored.residuals, body, rotation, telemetry, columns, lost)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from smfeval.align.body import to_common_body
 from smfeval.align.joint import LEVELS
 from smfeval.associate import check_reference
 from smfeval.associate.origin import share_origin
-from smfeval.calibration.correction import LearntOn
+from smfeval.calibration.correction import LearntOn, only_value
 from smfeval.calibration.held_out import (
     BLOCKS,
     LEAST_GAIN_NAT,
@@ -28,11 +28,12 @@ from smfeval.calibration.law import (
     LEAST_FLOOR_RAD2,
     GrowthLaw,
     TypicalMotion,
+    refuse_unknown_scale,
     step_sizes,
 )
 from smfeval.calibration.learn_law import LONGEST, SHORTEST, Folds, LawSample, LawTrack
-from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, gains_of
-from smfeval.errors import ConventionError, OptionError, SeriesError
+from smfeval.calibration.result import TESTS, TIME, TRACKS, Calibration, explaining_doubts, gains_of
+from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import align_tracks, evaluate
 from smfeval.maths.arrays import Floats
 from smfeval.options import Options
@@ -93,12 +94,7 @@ def _result(
         gain=gain_number(gains_of(kept)),
         models=models,
         regions=None,
-        doubts=tuple(
-            (track.name, doubt.sentence)
-            for track in tracks
-            for doubt in track.doubts
-            if doubt.explains and track.name not in lost
-        ),
+        doubts=explaining_doubts(((track.name, track.doubts) for track in tracks), lost),
         notes=_notes(tracks, how, kept),
     )
 
@@ -117,8 +113,7 @@ def prepare_tracks(
         reference = check_reference(poses, shared)
         assert isinstance(poses, Track)  # as it was given
         aligned = align_tracks(poses, reference, options)
-        if aligned.kind == "sim3":
-            raise ConventionError(f"{name}: its scale is unknown, and a growth law is in metres")
+        refuse_unknown_scale(name, aligned.kind)
         if len(aligned.estimate) < SHORTEST * LONGEST:
             scans = words.count(len(aligned.estimate), "matched scan")
             raise SeriesError(f"{name} has {scans}; {SHORTEST * LONGEST} are needed of every track")
@@ -198,10 +193,6 @@ def _law(
     a = (factor * variances).tolist()
     oriented = all(track.is_oriented for track in usable)
     about = [track.pair[0].about for track in usable]
-    common = [
-        values.pop() if len(values) == 1 else None
-        for values in ({each.algorithm for each in about}, {each.body for each in about})
-    ]
     first = usable[0].aligned
     return GrowthLaw(
         level=level,
@@ -212,9 +203,9 @@ def _law(
         factor=factor,
         motion=TypicalMotion(path, float(total[0] / total[2]), float(total[1] / total[0])),
         learnt=LearntOn(
-            estimator=common[0],
+            estimator=only_value(each.algorithm for each in about),
             convention=None,
-            body=common[1],
+            body=only_value(each.body for each in about),
             gauge=first.alignment.kind,
             axes=first.options.axes,
             scored_under=(),
@@ -229,9 +220,6 @@ def _hold_out(track: LawTrack, law: GrowthLaw, others: Sequence[LawTrack]) -> He
     sample = track.windows(law.level)
     constant = constant_covariance([other.windows(law.level) for other in others])
     flat = np.broadcast_to(constant, (len(sample.error), *constant.shape))
-    absolute = None
-    if track.ends is None:
-        absolute = _absolute(track, law, others)
     return HeldOut(
         track.name,
         len(track.steps[track.scans]),
@@ -239,7 +227,7 @@ def _hold_out(track: LawTrack, law: GrowthLaw, others: Sequence[LawTrack]) -> He
         sample.fit(sample.covariance(law.variances)),
         track.lost,
         recording=track.recording,
-        absolute=absolute,
+        absolute=_absolute(track, law, others) if track.ends is None else None,
     )
 
 
@@ -253,13 +241,9 @@ def constant_covariance(samples: Sequence[LawSample]) -> Floats:
         return np.asarray(np.mean(squares, axis=0)) + least
 
     found = mean_square([each.error for each in samples])
-    shape = found.shape
-    return mean_square(
-        [
-            each.without_columns(np.broadcast_to(found, (len(each.error), *shape)))
-            for each in samples
-        ]
-    )
+    flat = [np.broadcast_to(found, (len(each.error), *found.shape)) for each in samples]
+    both = zip(samples, flat, strict=True)
+    return mean_square([each.without_columns(covariance) for each, covariance in both])
 
 
 def _absolute(track: LawTrack, law: GrowthLaw, others: Sequence[LawTrack]) -> tuple[Fit, Fit]:

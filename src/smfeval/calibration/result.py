@@ -1,6 +1,6 @@
 """What calibration finds: a correction, and how it does on tracks that it was not learnt from."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict
 from math import ceil, comb
 from typing import Any
@@ -17,6 +17,7 @@ from smfeval.maths.arrays import Floats
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.results import Result
 from smfeval.summarise.number import Number
+from smfeval.why.causes import Why
 
 SCHEMA = "smfeval.calibrate/1"
 SIGN_TEST = 0.025  # chance that so many tracks are better if better and worse are alike
@@ -241,6 +242,14 @@ def gains_of(rows: Sequence[HeldOut]) -> list[float]:
     """Log score that the correction gains on each recording, nat."""
     gains = [row.before.log_score - row.after.log_score for row in rows]
     return by_recording(gains, [row.recording for row in rows])
+
+
+def explaining_doubts(
+    tracks: Iterable[tuple[str, Iterable[Why]]], lost: Container[str]
+) -> tuple[tuple[str, str], ...]:
+    """Tracks that are not lost, and what about their files may explain errors."""
+    found = ((name, doubt) for name, doubts in tracks for doubt in doubts if name not in lost)
+    return tuple((name, doubt.sentence) for name, doubt in found if doubt.explains)
 
 
 def _row(each: HeldOut) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.source import STANDARD_INPUT, read_small
 from smfeval.io.source_text import parse_source
 from smfeval.io.stream import BeliefStream, InnovationStream, LineStream
-from smfeval.online.beliefs import BeliefWatch
+from smfeval.online.beliefs import BeliefWatch, HazardLimits
 from smfeval.online.eprocess import FALSE_ALARMS, EProcess
-from smfeval.online.hazard import HazardLimits
 from smfeval.schema import POSITION_AXES, seconds
 from smfeval.show.online import watch_event, watch_line
 

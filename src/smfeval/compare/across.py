@@ -8,28 +8,14 @@ Only tracks on which every contender has a value count; contenders that have too
 out, and are named.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil, lgamma, log2
 
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.duels import (
-    DIGITS,
-    FEWEST,
-    HUGE,
-    TOO_FEW_TRACKS,
-    Column,
-    Duel,
-    Marks,
-    MetricCell,
-    Ranks,
-    Tests,
-    all_tests,
-    duels,
-    marks_of,
-)
+from smfeval.compare import duels
 from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.special import t_quantile
@@ -69,7 +55,7 @@ def metric_column(
     level: float,
     comparable: Bools | None = None,
     why: str | None = None,
-) -> Column:
+) -> duels.Column:
     """Compare estimators by one value per track.
 
     Parameters
@@ -98,7 +84,7 @@ def metric_column(
         return median_number(row[where], unit, level, of_route)
 
     cells = tuple(
-        MetricCell(
+        duels.MetricCell(
             name,
             median(row, has) if has.any() else None,
             tuple((entrants.tracks[i], float(row[i])) for i in np.flatnonzero(has)),
@@ -108,7 +94,7 @@ def metric_column(
         )
         for name, row, has in zip(entrants.names, values, present, strict=True)
     )
-    return Column(
+    return duels.Column(
         metric,
         cells,
         fought,
@@ -134,20 +120,20 @@ def _is_uneven(values: Floats, shared: Bools) -> bool:
 
 def _compare(
     entrants: Entrants, values: Floats, tried: Bools, loss: Loss | None, why: str | None
-) -> tuple[tuple[Duel, ...], Ranks | None, Marks]:
+) -> tuple[tuple[duels.Duel, ...], duels.Ranks | None, duels.Marks]:
     """Duels, ranks and marks of the contenders on the tracks that are `tried`."""
     competing = np.flatnonzero(entrants.competes)
     if loss is None or not len(competing):
-        return (), None, Marks()
+        return (), None, duels.Marks()
     if not tried.any():
-        return (), None, Marks(unmarked=TOO_FEW_TRACKS, detail=why)
+        return (), None, duels.Marks(unmarked=duels.TOO_FEW_TRACKS, detail=why)
     names = tuple(entrants.names[row] for row in competing)
     losses = losses_of(np.where(tried, values, np.nan)[competing], loss)
-    tests = all_tests(losses, entrants.route_numbers)
-    fought = duels(names, losses, tests)
+    tests = duels.all_tests(losses, entrants.route_numbers)
+    fought = duels.duels(names, losses, tests)
     found = {name: row[~np.isnan(row)] for name, row in zip(entrants.names, values, strict=True)}
     medians = {name: loss(float(np.median(row))) for name, row in found.items() if len(row)}
-    return fought, ranks(names, losses, tests), marks_of(fought, medians)
+    return fought, ranks(names, losses, tests), duels.marks_of(fought, medians)
 
 
 def shared_tracks(values: Floats) -> Bools:
@@ -188,6 +174,15 @@ def median_number(values: Floats, unit: str, level: float, routes: Ints | None =
             return Number(value, unit, *ends, n_effective=count)
         reason = "an end of the interval is not finite"
     return Number(value, unit, n_effective=count, reason=reason)
+
+
+def median_over_tracks(runs: Iterable[tuple[str, Number]], level: float) -> Number:
+    """Median over tracks, each the median of its runs: (track, number) of one unit."""
+    values: dict[str, list[float]] = {}
+    for track, number in runs:
+        values.setdefault(track, []).append(number.value)
+    medians = np.array([np.median(each) for each in values.values()])
+    return median_number(medians, number.unit, level)
 
 
 def fewest_for_median(level: float) -> int:
@@ -271,28 +266,28 @@ def _log_power_step(i: Ints, power: int, count: int) -> Floats:
 # Ranks
 
 
-def ranks(names: tuple[str, ...], losses: Floats, tests: Tests) -> Ranks:
+def ranks(names: tuple[str, ...], losses: Floats, tests: duels.Tests) -> duels.Ranks:
     """Mean ranks, best first. (k,), (k, n).
 
     Of those with enough tracks for a test; where fewer than two have, of all with a value.
     """
     tracks = (~np.isnan(losses)).sum(axis=1)
-    rows = np.flatnonzero(tracks >= FEWEST)
+    rows = np.flatnonzero(tracks >= duels.FEWEST)
     rows = rows if len(rows) > 1 else np.flatnonzero(tracks > 0)
     out = [names[row] for row in np.flatnonzero(tracks) if row not in rows]
-    left_out = f"left out, on fewer than {FEWEST} tracks: {', '.join(out)}" if out else None
+    left_out = f"left out, on fewer than {duels.FEWEST} tracks: {', '.join(out)}" if out else None
     shared = losses[rows][:, ~np.isnan(losses[rows]).any(axis=0)].T
     count = len(shared)
     if count == 0 or len(rows) < 2:
         few = "fewer than two contenders have values"
-        return Ranks((), (), count, reason=few if len(rows) < 2 else NO_SHARED_TRACK)
+        return duels.Ranks((), (), count, reason=few if len(rows) < 2 else NO_SHARED_TRACK)
 
     mean = track_ranks(shared).mean(axis=0)
     order = np.argsort(mean, kind="stable")
     best_first, mean = rows[order].tolist(), mean[order]
     apart = {pair for pair, test in tests.items() if test.is_significant}
     joined = cliques([[(min(a, b), max(a, b)) in apart for b in best_first] for a in best_first])
-    return Ranks(
+    return duels.Ranks(
         tuple(names[row] for row in best_first),
         tuple(mean.tolist()),
         count,
@@ -303,9 +298,9 @@ def ranks(names: tuple[str, ...], losses: Floats, tests: Tests) -> Ranks:
 
 def track_ranks(losses: Floats) -> Floats:
     """Midranks within each track, 1 is best. (n, k) -> (n, k)."""
-    size = np.clip(losses, -HUGE, HUGE)
+    size = np.clip(losses, -duels.HUGE, duels.HUGE)
     mine, others = size[:, :, None], size[:, None, :]
-    tied = np.abs(others - mine) <= 10.0**-DIGITS * np.maximum(np.abs(others), np.abs(mine))
+    tied = np.abs(others - mine) <= 10.0**-duels.DIGITS * np.maximum(np.abs(others), np.abs(mine))
     below = (others < mine) & ~tied
     return 0.5 + below.sum(axis=2) + 0.5 * tied.sum(axis=2)
 

@@ -285,13 +285,9 @@ def _scans(placed: PlacedTracks, options: Options) -> CommonErrors:
     """Positions of all scans with what each claims after the fit, on the scored axes."""
     index = options.space.columns
     value = np.array([track.position[:, index] for track in placed.tracks])
-    claimed = np.array(
-        [
-            track.position_covariance if claim.covariance is None else claim.covariance
-            for track, claim in zip(placed.tracks, placed.claims, strict=True)
-        ]
-    )
-    claimed = claimed[:, :, index][:, :, :, index]
+    both = zip(placed.tracks, placed.claims, strict=True)
+    every = [t.position_covariance if c.covariance is None else c.covariance for t, c in both]
+    claimed = np.array(every)[:, :, index][:, :, :, index]
     regular = ~normal.is_singular(claimed.sum(axis=0))
     return CommonErrors(placed.names, value[:, regular], claimed[:, regular])
 

@@ -203,11 +203,6 @@ def doubled_ranks(size: Floats) -> Ints:
     return (2 * np.cumsum(count) - count + 1)[group]
 
 
-def least_p(signed: int) -> float:
-    """The smallest two-sided p that so many tracks without a tie can reach."""
-    return 2.0 ** (1 - signed)
-
-
 @lru_cache(maxsize=256)
 def _null_distribution(ranks: tuple[int, ...]) -> Floats:
     """P(W+ = 0), P(W+ = 1) ... of a sum in which each rank counts with probability 1/2."""
@@ -301,7 +296,7 @@ def _duel(names: tuple[str, str], test: PairTest, family: int, next_level: float
         reason = f"significantly better than {names[0]} on the tracks that both have"
     elif not significant:
         needed = tracks_needed(side_probability(test.difference), next_level)
-        if least_p(signed) * family > LEVEL:
+        if 2.0 ** (1 - signed) * family > LEVEL:  # of the least p that so many can reach
             reason = (
                 f"tracks that differ: {signed}; among {family} pairs no outcome of fewer than "
                 f"{fewest_tracks(LEVEL / family)} is significant"

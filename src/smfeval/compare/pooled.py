@@ -43,6 +43,7 @@ COUNT_DOUBT = 0.0125  # chance that an honest estimator is overconfident by the 
 AVERAGING_TRACKS = "if the errors of each track average out"
 NO_K = Number(1.0, "1")  # where no track has a two-sided one
 STEPS = 60  # of a search, each of which halves the interval
+PooledNumbers = tuple[Number, tuple[float, float] | None, float | None]
 TAU_STEPS = 120  # variances between tracks, over six decades
 
 
@@ -139,9 +140,7 @@ def pool_tracks(
     )
 
 
-def pool(
-    y: Floats, s: Floats, level: float = POOLED_LEVEL
-) -> tuple[Number, tuple[float, float] | None, float | None]:
+def pool(y: Floats, s: Floats) -> PooledNumbers:
     """k = exp(mu) with its interval, the interval of a new track, and tau. (n,), (n,)."""
     count = len(y)
     if count < FEWEST_TRACKS:
@@ -152,15 +151,14 @@ def pool(
     mu = float(np.sum(w * y) / np.sum(w))
     scatter = max(1.0, float(np.sum(w * (y - mu) ** 2)) / (count - 1))
     error = sqrt(scatter / float(np.sum(w)))
-    reach = -t_quantile(count - 1, (1 - level) / 2) * error
+    tail = (1 - POOLED_LEVEL) / 2
+    reach = -t_quantile(count - 1, tail) * error
     k = Number(exp(mu), "1", _exp(mu - reach), _exp(mu + reach), n_effective=count)
-    low, high = predicted_ends(y, s, (1 - level) / 2)
+    low, high = predicted_ends(y, s, tail)
     return k, (_exp(low), _exp(high)), sqrt(tau2)
 
 
-def pool_guarded(
-    y: Floats, s: Floats, shift: Floats
-) -> tuple[Number, tuple[float, float] | None, float | None]:
+def pool_guarded(y: Floats, s: Floats, shift: Floats) -> PooledNumbers:
     """`pool`, with ends from y as far below and above as all tracks may be. (n,), (n,), (n, 2)."""
     k, predicted, between = pool(y, s)
     if predicted is None or not shift.any():
@@ -227,14 +225,10 @@ def chance_of_convictions(overconfident: int, judged: int) -> float:
     """Probability of so many convictions or more, each of `FALSE_VERDICT_RATE`, by chance."""
     from scipy.special import bdtrc  # noqa: PLC0415  slow to import
 
-    return (
-        1.0 if overconfident == 0 else float(bdtrc(overconfident - 1, judged, FALSE_VERDICT_RATE))
-    )
+    return float(bdtrc(overconfident - 1, judged, FALSE_VERDICT_RATE))
 
 
-def _standard_error(
-    k: Number | None, level: float, guard: tuple[float, float] = (1.0, 1.0)
-) -> float | None:
+def _standard_error(k: Number | None, level: float, guard: tuple[float, float]) -> float | None:
     """Of log k, from the width of its interval without its guard; None where there is none."""
     if k is None or k.low is None or k.high is None or not 0 < k.low < k.high < inf:
         return None
@@ -247,10 +241,9 @@ def _judge(
 ) -> tuple[Label, str | None]:
     """The verdict, and what decided where it is not the interval of k."""
     label: Label = "consistent" if judged.label == "consistent" else "cannot tell"
-    has_ends = k is not None and k.low is not None and k.high is not None
+    why, has_ends = None, False
     if k is not None and k.low is not None and k.high is not None:
-        label = label_of(k.low, k.high)
-    why = None
+        label, has_ends = label_of(k.low, k.high), True
     if overconfident:
         why = f"overconfident on {words.count_of(overconfident, count, 'track')}, each by itself"
     if judged.label == "overconfident":

@@ -118,38 +118,28 @@ def gauge_sweep(
     freedom["first-pose"] = freedom["se3"]
 
     def swept(kind: AlignmentKind) -> tuple[float | None, str | None]:
+        """k_pair over the scans whose covariance has an inverse, or why there is none."""
         fit_on = None if kind in UNFITTED else options.fit_on
         try:
             found = align_pair(a, b, kind, joints, replace(options, fit_on=fit_on))
         except PairingError as error:
             return None, str(error)
-        other = regular_inflation(found, options, counts)
-        return other, "the covariance is singular" if other is None else None
+        residuals = found.residuals(options.space, found.left)
+        scans = found.left[~normal.is_singular(residuals.predicted_covariance)]
+        if not len(scans):
+            return None, "the covariance is singular"
+        return counts.at(scans, scans).inflation(found.residuals(options.space, scans)), None
 
-    return tuple(
-        AlignmentRow(
-            kind,
-            freedom[kind] >= freedom[met.kind],
-            kind == met.kind,
-            *((k, None) if kind == met.kind else swept(kind)),
-        )
-        for kind in SWEPT_GAUGES
-    )
+    rows = []
+    for kind in SWEPT_GAUGES:
+        chosen, admissible = kind == met.kind, freedom[kind] >= freedom[met.kind]
+        rows.append(AlignmentRow(kind, admissible, chosen, *((k, None) if chosen else swept(kind))))
+    return tuple(rows)
 
 
 def thin_scans(count: int) -> Ints:
     """At most SWEEP_SCANS evenly spaced scans."""
     return np.arange(0, count, -(-count // SWEEP_SCANS))
-
-
-def regular_inflation(found: Difference, options: Options, counts: ParticleCounts) -> float | None:
-    """k_pair over the scans whose covariance has an inverse; None where none has."""
-    residuals = found.residuals(options.space, found.left)
-    good = np.flatnonzero(~normal.is_singular(residuals.predicted_covariance))
-    if not len(good):
-        return None
-    scans = found.left[good]
-    return counts.at(scans, scans).inflation(found.residuals(options.space, scans))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ tells. The interval is therefore the hull of both.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from smfeval.summarise.number import Number
 
 KnobSettings = tuple[tuple[str, str], ...]  # knob and value, as the user wrote it, in a fixed order
 Who = tuple[str, str, KnobSettings]  # estimator, track, settings
+NEEDED_NUMBERS = ("precision", "nees_median", "mae")  # of a run
+SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
+RUN_NUMBERS = (*NEEDED_NUMBERS, *SPACE_NUMBERS, "credit")  # of a point
 UNIT = "1/nat"  # decades per nat of precision
 FEWEST_TRACKS = 2
 FEWEST_SHARED = 0.5  # of the scans of a run, that all settings must have
@@ -105,26 +108,15 @@ def point_of(
     scans: ScanSeries | None = None,
 ) -> Point | Failure:
     """A point from the numbers of an evaluation, by name; a failure where one has no logarithm."""
-    for name in ("precision", "nees_median", "mae"):
+    for name in NEEDED_NUMBERS:
         if name not in numbers:
             return Failure(*who, f"it reports no uncertainty, so it has no {name}")
         value = numbers[name].value
         if not np.isfinite(value) or (name != "precision" and value <= 0):
             why = f"its {name} is {words.exact(value)}, which has no place on a line"
             return Failure(*who, why)
-    return Point(
-        *who,
-        numbers["precision"],
-        numbers["nees_median"],
-        numbers["mae"],
-        scored,
-        source,
-        notes,
-        scans,
-        numbers.get("k_rotation"),
-        numbers.get("k_pose"),
-        numbers.get("credit"),
-    )
+    found: dict[str, Any] = {name: numbers.get(name) for name in RUN_NUMBERS}
+    return Point(*who, **found, scored=scored, source=source, notes=notes, scans=scans)
 
 
 def format_settings(settings: KnobSettings) -> str:
@@ -167,24 +159,18 @@ def lines_of(points: Iterable[Point], knob: str) -> tuple[Line, ...]:
         if knob in dict(point.settings):
             others = tuple(pair for pair in point.settings if pair[0] != knob)
             groups.setdefault(others, []).append(point)
-    return tuple(
-        Line(
-            np.array([point.precision.value for point in group]),
-            np.log10([point.nees_median.value for point in group]),
-            np.log10([point.mae.value for point in group]),
-            tuple(point.scans for point in group),
-            tuple(dict(point.settings)[knob] for point in group),
-            _credit(group),
-        )
-        for group in groups.values()
-        if len({dict(point.settings)[knob] for point in group}) > 1
-    )
-
-
-def _credit(points: Sequence[Point]) -> Floats | None:
-    """Of every point, or None where one has none."""
-    found = [point.credit.value for point in points if point.credit is not None]
-    return np.array(found) if len(found) == len(points) else None
+    lines = []
+    for group in groups.values():
+        values = tuple(dict(point.settings)[knob] for point in group)
+        if len(set(values)) > 1:
+            precision, nees, error_m = (
+                np.array([getattr(p, name).value for p in group]) for name in NEEDED_NUMBERS
+            )
+            known = [point.credit.value for point in group if point.credit is not None]
+            credit = np.array(known) if len(known) == len(group) else None
+            scans = tuple(point.scans for point in group)
+            lines.append(Line(precision, np.log10(nees), np.log10(error_m), scans, values, credit))
+    return tuple(lines)
 
 
 def common_slope(lines: Sequence[Line], quantity: Quantity, level: float) -> Number:

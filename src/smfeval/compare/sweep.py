@@ -8,8 +8,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.across import median_number
+from smfeval.compare.across import median_over_tracks
 from smfeval.compare.slopes import (
+    NEEDED_NUMBERS,
+    RUN_NUMBERS,
+    SPACE_NUMBERS,
     Failure,
     KnobSettings,
     Line,
@@ -92,9 +95,7 @@ def _judge_errors(error: Number | None, dimension: int) -> Label:
 
 
 SCHEMA = "smfeval.sweep/1"
-SPACE_NUMBERS = ("k_rotation", "k_pose")  # beside the slopes, which are of the position
-SETTING_NUMBERS = ("precision", "nees_median", "mae", *SPACE_NUMBERS)
-RUN_NUMBERS = (*SETTING_NUMBERS, "credit")
+SETTING_NUMBERS = (*NEEDED_NUMBERS, *SPACE_NUMBERS)
 SLOPES = ("nees_slope", "error_slope", "divided_slope")
 
 
@@ -292,25 +293,14 @@ def setting_rows(points: Sequence[Point], level: float) -> tuple[SettingRow, ...
         groups.setdefault((point.estimator, point.settings), []).append(point)
     rows = []
     for (estimator, settings), group in groups.items():
-        medians: dict[str, Any] = {
-            name: _median(group, name, level)
-            for name in SETTING_NUMBERS
-            if all(getattr(point, name) is not None for point in group)
-        }
+        medians: dict[str, Any] = {}
+        for name in SETTING_NUMBERS:
+            runs = [(point.track, getattr(point, name)) for point in group]
+            if all(number is not None for _, number in runs):  # a single run has its own number
+                medians[name] = runs[0][1] if len(runs) == 1 else median_over_tracks(runs, level)
         tracks = len({point.track for point in group})
         rows.append(SettingRow(estimator, settings, tracks, **medians))
     return tuple(rows)
-
-
-def _median(points: list[Point], name: str, level: float) -> Number:
-    """Median over tracks, each the median of its repeats; a single run has its own number."""
-    if len(points) == 1:
-        return getattr(points[0], name)
-    by_track: dict[str, list[float]] = {}
-    for point in points:
-        by_track.setdefault(point.track, []).append(getattr(point, name).value)
-    values = np.array([np.median(each) for each in by_track.values()])
-    return median_number(values, getattr(points[0], name).unit, level)
 
 
 LOST_M = 5.0  # a run with a larger mean error has lost its track, and says so

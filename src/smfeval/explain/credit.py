@@ -50,18 +50,8 @@ class Budget:
     predicted: Floats  # log det(P_prior^-1 + J): prior and credit
     motion_loss: Floats  # (n - 1,) what the motion took since the update before; the first has none
 
-    def at(self, rows: Ints) -> "Budget":
-        """Some of the updates; what the motion took is since the update before, chosen or not."""
-        return Budget(
-            prior=self.prior[rows],
-            posterior=self.posterior[rows],
-            credit=self.credit[rows],
-            predicted=self.predicted[rows],
-            motion_loss=self.motion_loss[rows[rows > 0] - 1],
-        )
-
     @property
-    def gain(self) -> Floats:
+    def gained(self) -> Floats:
         """What the update gave."""
         return self.posterior - self.prior
 
@@ -108,11 +98,6 @@ def effective_points(matched: Ints, k: float) -> Floats:
     if not k > 0:
         raise SeriesError(f"an inflation k of {words.exact(k)} leaves no number of points")
     return matched / k
-
-
-def excess_nats(k: float, dimension: int = 3) -> float:
-    """Precision that an overconfident belief has too much: d log k."""
-    return float(dimension * np.log(k))
 
 
 def log_det(matrix: Floats) -> Floats:

@@ -105,12 +105,9 @@ def regression(
     left = y - y.mean() - slope * away
     influence = slope + away * left / variance
     total = float(y.var())
-    return Regression(
-        measure,
-        (intervals or Intervals()).of(influence, "mean", "1"),
-        1 - float(left.var()) / total if total > 0 else 0.0,
-        len(x),
-    )
+    share = 1 - float(left.var()) / total if total > 0 else 0.0
+    mean = (intervals or Intervals()).of(influence, "mean", "1")
+    return Regression(measure, mean, share, len(x))
 
 
 # From scans alone
@@ -179,15 +176,13 @@ def scan_geometry(scans: ScanNormals, evaluation: Evaluation | None) -> ScanGeom
     if not len(seen):
         raise SeriesError("no cloud has planes that see every direction")
     found = geometry(scans.normals[seen])
-    counts = {"clouds": len(scans.stamp), "singular": len(scans.stamp) - len(seen)}
-    if evaluation is None:
-        return ScanGeometry(**counts, condition=found.condition, matched=0, degeneracy=())
-    rows, scored = _nearest_clouds(scans.stamp[seen], evaluation.position.estimate.stamp)
-    nees = evaluation.position.series["nees"][scored]
-    there = Geometry(*(getattr(found, name)[rows] for name in vars(found)))
-    return ScanGeometry(
-        **counts, condition=found.condition, matched=len(rows), degeneracy=regressions(nees, there)
-    )
+    clouds, matched, degeneracy = len(scans.stamp), 0, tuple[Regression, ...]()
+    if evaluation is not None:
+        rows, scored = _nearest_clouds(scans.stamp[seen], evaluation.position.estimate.stamp)
+        there = Geometry(*(values[rows] for values in vars(found).values()))
+        degeneracy = regressions(evaluation.position.series["nees"][scored], there)
+        matched = len(rows)
+    return ScanGeometry(clouds, clouds - len(seen), found.condition, matched, degeneracy)
 
 
 def _nearest_clouds(clouds: Ints, stamps: Ints) -> tuple[Ints, Ints]:

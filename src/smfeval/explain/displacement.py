@@ -34,6 +34,7 @@ STEPS = 30  # of bisection over ten decades: to 2e-8 of the displacement
 
 
 CovarianceOf = Callable[[float], Floats]  # covariances (n, 3, 3) of a displacement in metres
+PosteriorOf = Callable[["Updates", Floats], Floats]  # of updates and S_d
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,6 @@ class Updates:
     prior: Floats  # (n, 3, 3)
     posterior: Floats  # (n, 3, 3)
     credit: Floats  # (n, 3, 3)
-
-    @property
-    def growth(self) -> Floats:
-        """What the motion added before each update but the first. (n - 1, 3, 3)."""
-        return self.prior[1:] - self.posterior[:-1]
 
     @property
     def gain(self) -> Floats:
@@ -80,7 +76,7 @@ def marginalised_posterior(updates: Updates, displacement: Floats) -> Floats:
     size = (len(updates.prior), *displacement.shape)
     between = np.ones(displacement.ndim - 2, dtype=int)  # batch axes stand between scans and rows
     credit = displaced_credit(updates.credit.reshape(-1, *between, 3, 3), displacement)
-    growth, covariance = updates.growth, np.empty(size)
+    growth, covariance = updates.prior[1:] - updates.posterior[:-1], np.empty(size)  # by motion
     prior = np.broadcast_to(updates.prior[0], displacement.shape)
     for k, brought in enumerate(credit):
         covariance[k] = np.linalg.inv(np.linalg.inv(prior) + brought)

@@ -15,13 +15,6 @@ from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.explain import credit, displacement
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
-from smfeval.explain.displacement import (
-    FEWEST_POINTS,
-    DisplacementVariance,
-    PointResiduals,
-    Updates,
-    displacement_from_innovations,
-)
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
 
@@ -104,7 +97,7 @@ class CreditRow:
 class Displacement:
     """A shared displacement S_d = s^2 I: what the innovation shows, and what k = 1 needs."""
 
-    shown: DisplacementVariance | None  # None: the innovations are not told
+    shown: displacement.DisplacementVariance | None  # None: the innovations are not told
     recovered_one_nats: float | None  # by the shown one, at one update
     recovered_every_nats: float | None  # and at every update
     known: bool  # whether errors are known, which the next two are from
@@ -141,7 +134,12 @@ def explain_updates(
     found = scored_rows(log, asked if evaluation is None else _scored_stamps(evaluation))
     k, error, regressed = None, None, tuple[Regression, ...]()
     if evaluation is not None:
-        k, error = evaluation["k"].value, errors_in_filter_axes(evaluation)[found.scans]
+        k, alignment = evaluation["k"].value, evaluation.alignment
+        if not evaluation.options.space.is_whole:
+            raise SeriesError(f"axes {evaluation.options.axes}: updates are explained on all three")
+        # in the axes of the filter's own world, as its telemetry
+        error = evaluation.position.residuals.error @ alignment.rotation / alignment.scale
+        error = error[found.scans]
     if evaluation is not None and log.directions_known:
         nees = evaluation.position.series["nees"][found.scans]
         regressed = regressions(nees, geometry(log.normals[found.rows]))
@@ -150,16 +148,10 @@ def explain_updates(
     known = log.prior_known
     run, kept = log.at(np.flatnonzero(known)), known[found.rows]
     rows = (np.cumsum(known) - 1)[found.rows[kept]]
-    return Explanation(
-        updates=len(found.rows),
-        left_out=found.left_out,
-        credit=credit_row(log.at(found.rows), run, rows, k),
-        degeneracy=regressed,
-        displacement=_displacement(run, rows, None if error is None else error[kept])
-        if len(rows)
-        else None,
-        displaced_updates=len(rows),
-    )
+    row, displaced = credit_row(log.at(found.rows), run, rows, k), None
+    if len(rows):
+        displaced = _displacement(run, rows, None if error is None else error[kept])
+    return Explanation(len(found.rows), found.left_out, row, regressed, displaced, len(rows))
 
 
 def condition_and_nees(log: UpdateLog, evaluation: Evaluation) -> tuple[Floats, Floats]:
@@ -184,7 +176,7 @@ def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:
     no_gain[known] = np.linalg.eigvalsh(observed)[:, 0] <= 0
     reasons = {
         "no_points": there.matched == 0,
-        "few_points": there.matched < FEWEST_POINTS,
+        "few_points": there.matched < displacement.FEWEST_POINTS,
         "singular": ~sees_all(there.normals),
         "no_gain": no_gain,
     }
@@ -198,7 +190,7 @@ def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:
     return ScoredRows(rows[left], scans[left], LeftOut(not_logged=not_logged, **counts))
 
 
-def updates_of(log: UpdateLog) -> Updates:
+def updates_of(log: UpdateLog) -> displacement.Updates:
     """The updates with the information that they really gave the position.
 
     That is the credit less what the rotation takes; with it the recursion without a displacement
@@ -207,7 +199,9 @@ def updates_of(log: UpdateLog) -> Updates:
     observed = credit.observed_credit(log.prior, log.posterior)
     value, direction = np.linalg.eigh(observed)
     kept = direction * np.maximum(value, 0.0)[..., None, :]
-    return Updates(log.prior, log.posterior, symmetrise(kept @ direction.swapaxes(-1, -2)))
+    return displacement.Updates(
+        log.prior, log.posterior, symmetrise(kept @ direction.swapaxes(-1, -2))
+    )
 
 
 def implied_prior(posterior: Floats, information: Floats) -> Floats:
@@ -227,14 +221,6 @@ def implied_prior(posterior: Floats, information: Floats) -> Floats:
     return np.where(good, symmetrise(np.linalg.inv(safe))[..., :3, :3], np.nan)
 
 
-def errors_in_filter_axes(evaluation: Evaluation) -> Floats:
-    """Position errors in the axes of the filter's own world, as its telemetry. (n, 3)."""
-    if not evaluation.options.space.is_whole:
-        raise SeriesError(f"axes {evaluation.options.axes}: updates are explained on all three")
-    alignment = evaluation.alignment
-    return evaluation.position.residuals.error @ alignment.rotation / alignment.scale
-
-
 def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -> CreditRow:
     """Medians over scored updates; the budget is of those rows of a run whose priors are known."""
     parts = credit.parts(scored.matched, scored.normals, scored.sigma_m)
@@ -243,63 +229,50 @@ def credit_row(scored: UpdateLog, run: UpdateLog, rows: Ints, k: float | None) -
     series: dict[str, Floats | Ints] = {
         "matched": scored.matched,
         "sigma_m": scored.sigma_m,
-        "count": parts.count,
-        "noise": parts.noise,
-        "shape": parts.shape,
+        **vars(parts),
         "credit": given,
         "posterior": reported,
         "above_credit": reported - given,
     }
     if len(rows):
-        budget = credit.budget(run.prior, run.posterior, run.credit).at(rows)
-        series |= {
-            "prior": budget.prior,
-            "predicted": budget.predicted,
-            "unexplained": budget.unexplained,
-            "gained": budget.gain,
-        }
-        series |= {"lost": budget.motion_loss} if len(budget.motion_loss) else {}
+        budget = credit.budget(run.prior, run.posterior, run.credit)
+        names = ("prior", "predicted", "unexplained", "gained")
+        series |= {name: getattr(budget, name)[rows] for name in names}
+        lost = budget.motion_loss[rows[rows > 0] - 1]  # since the update before, explained or not
+        series |= {"lost": lost} if len(lost) else {}
     if k is not None:
         series["effective_points"] = credit.effective_points(scored.matched, k)
         series["consistent_sigma_m"] = scored.sigma_m * np.sqrt(k)
     medians = {name: float(np.median(values)) for name, values in series.items()}
-    return CreditRow(**medians, excess=None if k is None else credit.excess_nats(k))
+    return CreditRow(**medians, excess=None if k is None else float(3 * np.log(k)))
 
 
 def _displacement(run: UpdateLog, rows: Ints, error: Floats | None) -> Displacement:
     """Shared displacement at rows of a run of updates with known priors."""
     updates, shown = updates_of(run), None
     if run.innovation_rms_m is not None and run.residual_rms_m is not None:
-        residuals = PointResiduals(
+        residuals = displacement.PointResiduals(
             run.matched, run.normals, run.innovation_rms_m, run.residual_rms_m
         )
-        claimed = Updates(run.prior, run.posterior, run.credit)
-        shown = displacement_from_innovations(claimed, residuals, rows=rows)
+        claimed = displacement.Updates(run.prior, run.posterior, run.credit)
+        shown = displacement.displacement_from_innovations(claimed, residuals, rows=rows)
 
-    def at_one(size_m: float) -> Floats:
-        S = displacement.isotropic_covariance(size_m)
-        return displacement.single_update_posterior(updates, S)[rows]
+    def effect(posterior: displacement.PosteriorOf) -> tuple[float | None, float | None]:
+        """Nats that the shown displacement takes back, and the displacement that k = 1 needs."""
 
-    def at_every(size_m: float) -> Floats:
-        S = displacement.isotropic_covariance(size_m)
-        return displacement.marginalised_posterior(updates, S)[rows]
+        def covariance_of(size_m: float) -> Floats:
+            return posterior(updates, displacement.isotropic_covariance(size_m))[rows]
 
-    def recovered(covariance_of: displacement.CovarianceOf) -> float | None:
-        if shown is None:
-            return None
-        return displacement.recovered_nats(covariance_of(shown.sigma_m), updates.posterior[rows])
+        reported, recovered, needed = updates.posterior[rows], None, None
+        if shown is not None:
+            recovered = displacement.recovered_nats(covariance_of(shown.sigma_m), reported)
+        if error is not None:
+            needed = displacement.needed_displacement_m(error, covariance_of)
+        return recovered, needed
 
-    def needed(covariance_of: displacement.CovarianceOf) -> float | None:
-        return None if error is None else displacement.needed_displacement_m(error, covariance_of)
-
-    return Displacement(
-        shown=shown,
-        recovered_one_nats=recovered(at_one),
-        recovered_every_nats=recovered(at_every),
-        known=error is not None,
-        needed_one_m=needed(at_one),
-        needed_every_m=needed(at_every),
-    )
+    one = effect(displacement.single_update_posterior)
+    every = effect(displacement.marginalised_posterior)
+    return Displacement(shown, one[0], every[0], error is not None, one[1], every[1])
 
 
 def _scored_stamps(evaluation: Evaluation) -> Ints:

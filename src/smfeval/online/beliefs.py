@@ -13,6 +13,13 @@ all later ones: with d the way since, D = [I, -[d]x] and C the covariances of po
 of both at the start, D C D^T is added. So an alignment alone raises no alarm. The sum of
 covariances is right, or too large, if errors are not opposed; `terms` times it holds whatever they
 are.
+
+Is an estimate that calls itself safe beyond an alert limit? It calls itself safe where its
+protection levels are within their limits (`score.integrity`). Against a reference it is hazardous
+where its error is beyond a limit then. Of two estimates that both call themselves safe, one is
+where they are more than two limits apart. What the alignment at the first pose, the reference and a
+straight line between its scans may make of the distance is granted: its protection level, and what
+the line may miss.
 """
 
 from dataclasses import field, replace
@@ -20,20 +27,61 @@ from typing import Any, Literal
 
 import numpy as np
 
+from smfeval.align.joint import rotate_blocks
+from smfeval.align.quantities import RISK, AlertLimits
 from smfeval.dataclass import dataclass
 from smfeval.errors import ConventionError, OptionError
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.online.eprocess import EProcess
-from smfeval.online.hazard import HazardLimits
+from smfeval.score.integrity import protection_level
 from smfeval.track import GaussianTrack, Track
 
 LARGEST_GAP_S = 0.5  # between neighbours of the second stream that are interpolated
 SAFETY = 2.0  # times what a straight line is estimated to miss
 AXES = "xyz"
+ALERT_COLUMNS = {"horizontal": [0, 1], "vertical": [2]}  # of a limit
 
 Gauge = Literal["none", "first-pose"]
+
+
+@dataclass(frozen=True)
+class HazardLimits:
+    """Alert limits of positions, the risk of their protection levels, and of whom they are held."""
+
+    limits: AlertLimits
+    risk: float = RISK
+    of_pair: bool = False  # else of an estimate and a reference
+
+    def __post_init__(self) -> None:
+        other = [name for name in self.limits.given if name not in ALERT_COLUMNS]
+        if other:
+            raise OptionError(f"watch has horizontal and vertical alert limits, not {other[0]}")
+
+    def available(self, *covariances: Floats) -> Bools:
+        """Scans in which all beliefs call themselves safe. (n, 3, 3) each -> (n,)."""
+        within = [
+            protection_level(_block(each, name), risk=self.risk) <= limit
+            for name, limit in self.limits.given.items()
+            for each in covariances
+        ]
+        return np.logical_and.reduce(within)
+
+    def beyond(self, error: Floats, granted: Floats, missed_m: Floats) -> Bools:
+        """Scans whose distance is beyond a limit, of a pair two, and what is granted. (n, 3)."""
+        reach = 2.0 if self.of_pair else 1.0
+        far = [
+            np.linalg.norm(error[:, ALERT_COLUMNS[name]], axis=1)
+            > reach * limit + missed_m + protection_level(_block(granted, name), risk=self.risk)
+            for name, limit in self.limits.given.items()
+        ]
+        return np.logical_or.reduce(far)
+
+
+def _block(covariance: Floats, name: str) -> Floats:
+    columns = ALERT_COLUMNS[name]
+    return covariance[:, columns][:, :, columns]
 
 
 @dataclass(frozen=True)
@@ -83,22 +131,13 @@ class Differences:
     hazardous: Bools  # and is beyond one of them
     singular: int  # scans without a regular covariance, left out
 
-    def last_scan(self, row: int) -> dict[str, Any]:
-        """What a `BeliefWatch` keeps of the last scan that was compared."""
-        return {
-            "last_stamp": int(self.stamp[row]),
-            "last_nees": float(self.nees[row]),
-            "last_error_m": float(self.error_m[row]),
-            "last_sigma_m": float(self.sigma_m[row]),
-        }
-
     def until_hazard(self) -> "Differences":
         """The scans up to the first that is hazardous; all, where none is."""
         if not self.hazardous.any():
             return self
         end = int(np.argmax(self.hazardous)) + 1
-        names = ("stamp", "nees", "error_m", "sigma_m", "available", "hazardous")
-        return replace(self, **{name: getattr(self, name)[:end] for name in names})
+        series = {name: rows[:end] for name, rows in vars(self).items() if np.ndim(rows)}
+        return replace(self, **series)
 
 
 @dataclass(frozen=True)
@@ -149,8 +188,9 @@ class BeliefWatch:
     def __post_init__(self) -> None:
         if not self.axes or set(self.axes) - set(AXES) or len(set(self.axes)) != len(self.axes):
             raise OptionError(f"axes {self.axes!r} are none; they are some of x, y and z")
-        if self.alert is not None:
-            self.alert.refuse_other_axes(self.axes)
+        for name in () if self.alert is None else self.alert.limits.given:
+            if not {AXES[column] for column in ALERT_COLUMNS[name]} <= {*self.axes}:
+                raise OptionError(f"a {name} alert limit means nothing on axes {self.axes}")
 
     def advance(
         self, first: Track, second: Track, *, ended: bool = False
@@ -187,7 +227,9 @@ class BeliefWatch:
             hazard=bool(found.hazardous[:counted].any()),
         )
         if counted:
-            watch = replace(watch, **found.last_scan(counted - 1))
+            kept = ("stamp", "nees", "error_m", "sigma_m")
+            last = {f"last_{name}": getattr(found, name)[counted - 1].item() for name in kept}
+            watch = replace(watch, **last)
         return watch, matches.consumed, matches.needed
 
 
@@ -207,13 +249,15 @@ def match(first: Track, second: Track, *, ended: bool = False) -> StreamMatches:
     lower, upper, gap = lower[row], upper[row], gap[row]
     part = (stamp[row] - second.stamp[lower]) / NANOSECONDS
     a = np.divide(part, gap, out=np.zeros_like(part), where=gap > 0)
+    start = second.rotation[lower]
+    turn = so3.log(so3.compose(so3.inverse(start), second.rotation[upper]))
 
     coming = first.stamp[reach] if reach < len(first) else first.stamp[-1] + 1
     needed = int(np.searchsorted(second.stamp, coming, "left")) - 2  # its lower neighbour's own
     return StreamMatches(
         row=row,
         position=_between(second.position, lower, upper, a),
-        rotation=_turned(second.rotation, lower, upper, a),
+        rotation=so3.compose(start, so3.exp(a[:, None] * turn)),
         covariance=_between(world_covariance(second), lower, upper, a),
         missed_m=_missed(second, lower, upper, a),
         consumed=reach,
@@ -224,11 +268,6 @@ def match(first: Track, second: Track, *, ended: bool = False) -> StreamMatches:
 def _between(values: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
     part = a.reshape(-1, *[1] * (values.ndim - 1))
     return np.asarray((1 - part) * values[lower] + part * values[upper])
-
-
-def _turned(rotation: Floats, lower: Ints, upper: Ints, a: Floats) -> Floats:
-    step = so3.log(so3.compose(so3.inverse(rotation[lower]), rotation[upper]))
-    return so3.compose(rotation[lower], so3.exp(a[:, None] * step))
 
 
 def _missed(second: Track, lower: Ints, upper: Ints, a: Floats) -> Floats:
@@ -246,9 +285,7 @@ def world_covariance(track: Track) -> Floats:
     """Covariance of position and rotation in world axes, zero where none is reported. (n, 6, 6)."""
     if not isinstance(track, GaussianTrack):
         return np.zeros((len(track), 6, 6))
-    turn = np.zeros((len(track), 6, 6))
-    turn[:, :3, :3] = turn[:, 3:, 3:] = so3.matrix(track.rotation)
-    return np.asarray(turn @ track.covariance @ turn.swapaxes(1, 2))
+    return rotate_blocks(so3.matrix(track.rotation), track.covariance)
 
 
 def first_common(first: Track, second: Track, matches: StreamMatches) -> Start:
@@ -261,10 +298,8 @@ def first_common(first: Track, second: Track, matches: StreamMatches) -> Start:
             )
     row = int(matches.row[0])
     turn = so3.compose(first.rotation[row], so3.inverse(matches.rotation[0]))
-    carried = np.zeros((6, 6))
-    carried[:3, :3] = carried[3:, 3:] = so3.matrix(turn)
-    covariance = world_covariance(first[row : row + 1])[0]
-    covariance = covariance + carried @ matches.covariance[0] @ carried.T
+    carried = rotate_blocks(so3.matrix(turn)[None], matches.covariance[:1])
+    covariance = (world_covariance(first[row : row + 1]) + carried)[0]
     terms = isinstance(first, GaussianTrack) + isinstance(second, GaussianTrack)
     return Start(first.position[row], matches.position[0], turn, covariance, terms)
 

@@ -31,13 +31,8 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
+from smfeval.maths import special
 from smfeval.maths.arrays import Bools, Floats
-from smfeval.maths.special import (
-    chi_squared_cdf,
-    chi_squared_tail,
-    chi_squared_tail_quantile,
-    normal_quantile,
-)
 from smfeval.summarise.interval import Interval, interval
 from smfeval.track.innovations import Innovations, SensorInnovations
 
@@ -261,7 +256,7 @@ def judge_sensor(
     white, d = sensor.whitened[used], sensor.dimension
     accepted = int(sensor.accepted.sum())
     surely = gate if given is not None or gate is None else float(sensor.nis[used].max())
-    expected = None if surely is None else chi_squared_tail(d, surely)
+    expected = None if surely is None else special.chi_squared_tail(d, surely)
     share = {name: part * false_alarms for name, part in SHARES.items()}
     rejects = expected is not None and (
         share_bound(1 - accepted / len(sensor), expected, len(sensor)) < share["rejections"]
@@ -281,7 +276,7 @@ def judge_sensor(
         notes += _missing_tail(nis, d, k.value) if accepted == len(sensor) else ()
         notes += (LONG_TAILS,) if _has_long_tails(decision, nis, d) else ()
     lags = lag_correlations(white)
-    limit = float(normal_quantile(1 - share["whiteness"] / 2 / (len(lags) + d)))
+    limit = float(special.normal_quantile(1 - share["whiteness"] / 2 / (len(lags) + d)))
     return replace(
         counts,
         k=k,
@@ -337,7 +332,7 @@ def find_gate(
 def scale_interval(nis: Floats, dimension: int, gate: float | None, *, level: float) -> Interval:
     """k and its interval: from the median of the NIS, or the mean of those that a gate accepts."""
     if gate is None:
-        median = chi_squared_tail_quantile(dimension, 0.5)
+        median = special.chi_squared_tail_quantile(dimension, 0.5)
         return interval(nis, "median", level=level).scale(1 / median)
     found = interval(nis, "mean", level=level)
     low, high = (
@@ -352,8 +347,8 @@ def truncated_scale(mean: float, dimension: int, gate: float) -> float:
     d = dimension
 
     def is_below(k: float) -> bool:
-        inside = chi_squared_cdf(d, np.array(gate / k))
-        return bool(mean * inside > k * d * chi_squared_cdf(d + 2, np.array(gate / k)))
+        inside = special.chi_squared_cdf(d, np.array(gate / k))
+        return bool(mean * inside > k * d * special.chi_squared_cdf(d + 2, np.array(gate / k)))
 
     low, high = np.log(1 / LARGEST_K), np.log(LARGEST_K)
     for _ in range(HALVINGS):
@@ -412,7 +407,7 @@ def _has_long_tails(k: Interval, nis: Floats, dimension: int) -> bool:
 def _missing_tail(nis: Floats, dimension: int, k: float) -> tuple[str, ...]:
     """A note if the largest NIS is too small for so many: were rejected rows left out?"""
     largest = float(nis.max())
-    inside = 1 - chi_squared_tail(dimension, largest / k)
+    inside = 1 - special.chi_squared_tail(dimension, largest / k)
     if inside <= 0 or len(nis) * np.log(inside) >= np.log(MISSING_TAIL):
         return ()
     return (

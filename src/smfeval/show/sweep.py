@@ -6,12 +6,11 @@ from textwrap import wrap
 import numpy as np
 
 from smfeval import words
-from smfeval.compare.slopes import Line, Quantity, format_settings
+from smfeval.compare.slopes import SPACE_NUMBERS, Line, Quantity, format_settings
 from smfeval.compare.sweep import (
     INTERVAL_NOTES,
     SENTENCES,
     SLOPES,
-    SPACE_NUMBERS,
     KnobEffect,
     Label,
     Sweep,

@@ -247,14 +247,9 @@ def _spires_reference(name: str, known: dict[str, Path]) -> Reference | None:
     match = SPIRES_NAME.fullmatch(name)
     if match is None or match[1] not in known:
         return None
-    lidar_T_base = se3.inverse(SPIRES_BASE_T_LIDAR)
-    return Reference(
-        known[match[1]],
-        "spires",
-        "base",
-        _by_body(SPIRES_IMU_T_LIDAR, lidar_T_base),
-        remarks=WITHDRAWN if match[1] == "christ-church-01" else (),
-    )
+    extrinsics = _by_body(SPIRES_IMU_T_LIDAR, SPIRES_BASE_T_LIDAR)
+    remarks = WITHDRAWN if match[1] == "christ-church-01" else ()
+    return Reference(known[match[1]], "spires", "base", extrinsics, remarks=remarks)
 
 
 WITHDRAWN = ("its ground truth was withdrawn: displaced against the map",)
@@ -281,16 +276,11 @@ def _geode_reference(name: str, known: dict[tuple[str, str | None], Path]) -> Re
     if path is None:
         return None
     body_T_lidar = GEODE_BODY_T_LIDAR.get((kind.body or "", device or ""))
-    mounted = None if body_T_lidar is None else se3.inverse(body_T_lidar)
-    unknown = "its body is not published: no extrinsic"
-    return Reference(
-        path,
-        "geode",
-        kind.body if mounted is not None else None,
-        () if mounted is None else _by_body(GEODE_IMU_T_LIDAR[device or ""], mounted),
-        device,
-        (kind.kind, *(() if mounted is not None else (unknown,))),
-    )
+    if body_T_lidar is None:
+        unknown = "its body is not published: no extrinsic"
+        return Reference(path, "geode", None, (), device, (kind.kind, unknown))
+    extrinsics = _by_body(GEODE_IMU_T_LIDAR[device or ""], body_T_lidar)
+    return Reference(path, "geode", kind.body, extrinsics, device, (kind.kind,))
 
 
 def _split_device(name: str) -> tuple[str, str | None]:
@@ -303,8 +293,9 @@ def _environment(base: str) -> Environment | None:
     return next((each for each in GEODE if re.fullmatch(each.names, base)), None)
 
 
-def _by_body(imu_T_lidar: se3.Pose, lidar_T_body: se3.Pose) -> tuple[tuple[str, str], ...]:
+def _by_body(imu_T_lidar: se3.Pose, body_T_lidar: se3.Pose) -> tuple[tuple[str, str], ...]:
     """Pose of the reference's body in each body that estimators have, as seven numbers."""
+    lidar_T_body = se3.inverse(body_T_lidar)
     poses = {"imu": se3.compose(imu_T_lidar, lidar_T_body), "lidar": lidar_T_body}
 
     def seven(transform: se3.Pose) -> str:

@@ -77,12 +77,8 @@ def plan_of_folder(
     """A commented plan for a folder; `start` is how the plan will call the folder."""
     if not is_folder(folder):
         raise OptionError(f"{folder}: there is no such folder")
-    seen = (
-        inspect_evalio(folder)
-        or inspect_evo(folder)
-        or inspect_datasets(folder)
-        or inspect_folder(folder)
-    )
+    ways = (inspect_evalio, inspect_evo, inspect_datasets, inspect_folder)
+    seen = next(found for inspect in ways if (found := inspect(folder)) is not None)
     known = f"{words.count(seen.of_datasets, 'reference')} of a known data set"
     if seen.of_datasets and not seen.estimators:
         raise OptionError(
@@ -200,12 +196,10 @@ def guess_preset(name: str) -> Preset | None:
     """The known estimator that a name seems to mean: fastlio2_tuned is fast-lio2."""
     bare = NOT_A_LETTER.sub("", name.casefold())
     known = {NOT_A_LETTER.sub("", each): preset for each, preset in PRESETS.items()}
-    if bare in known:
-        return known[bare]
     inside = [each for each in known if bare.startswith(each)]
-    longer = [each for each in known if each.startswith(bare) and len(bare) >= FEWEST_LETTERS]
     if inside:
         return known[max(inside, key=len)]
+    longer = [each for each in known if each.startswith(bare) and len(bare) >= FEWEST_LETTERS]
     return known[longer[0]] if len(longer) == 1 else None
 
 

@@ -127,7 +127,8 @@ def _find_references(plan: Plan) -> dict[str, Input]:
     found: dict[str, Input] = {}
     lost = []
     for track in plan.tracks:
-        sources = fill_pattern(track.reference, track, plan).sources()
+        filled = fill_pattern(track.reference, track, plan)
+        sources = filled.sources()
         reading, beside = _resolve_paths(track.reading, track, plan)
         if len(sources) > 1:
             raise OptionError(
@@ -135,9 +136,7 @@ def _find_references(plan: Plan) -> dict[str, Input]:
                 f"as {sources[0]} and {sources[1]}; one is needed"
             )
         if not sources or beside:
-            lost.append(
-                f"{track.name} ({beside or fill_pattern(track.reference, track, plan).text})"
-            )
+            lost.append(f"{track.name} ({beside or filled.text})")
         else:
             body = () if track.body is None else (("body", track.body),)
             found[track.name] = Input(sources[0], reading + body)
@@ -190,12 +189,12 @@ def _own_reference(each: PlannedEstimator, track: PlannedTrack, plan: Plan) -> I
     if each.reference is None:
         return None
     reference, own = split_options(each.reference)
-    sources = fill_pattern(reference, track, plan).sources()
+    filled = fill_pattern(reference, track, plan)
+    sources = filled.sources()
     if len(sources) != 1:
         problem = "there is no" if not sources else f"there are {len(sources)} files for the"
         raise FormatError(
-            f"estimator {each.name}, track {track.name}: {problem} reference "
-            f"{fill_pattern(reference, track, plan).text}"
+            f"estimator {each.name}, track {track.name}: {problem} reference {filled.text}"
         )
     body = () if each.reference_body is None else (("body", each.reference_body),)
     reading = tuple((dict(track.reading) | own).items())
@@ -275,7 +274,8 @@ def pair_tasks_of(
     The first run of one estimator meets the first run of the other, and so on.
     """
     options, notes = pair_options(plan.options)
-    offset_s = plan.options.offset_s
+    offset_s, again = plan.options.offset_s, plan.sensitivity
+    clock_s = 0.0 if offset_s == "auto" else offset_s
     tasks, unpaired = [], 0
     for track in plan.tracks:
         for a, b in combinations(plan.estimators, 2):
@@ -295,16 +295,10 @@ def pair_tasks_of(
                     else extrinsics.of(each.pair_extrinsic, track, each.name)
                     for each, run in zip((a, b), both, strict=True)
                 )
-                task = PairTask(
-                    *(a.name, b.name, track.group, track.name, repeat),
-                    *both,
-                    (first, second),
-                    options,
-                    reference,
-                    0.0 if offset_s == "auto" else offset_s,
-                    plan.sensitivity,
+                who = (a.name, b.name, track.group, track.name, repeat)
+                tasks.append(
+                    PairTask(*who, *both, (first, second), options, reference, clock_s, again)
                 )
-                tasks.append(task)
     if unpaired:
         notes += (f"pairs: {unpaired} runs have no partner; one estimator has fewer repeats",)
     return tuple(tasks), notes + _apart_notes(plan.estimators)

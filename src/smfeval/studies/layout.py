@@ -148,15 +148,13 @@ def inspect_track_layout(folder: Path) -> FolderContents:
     if grouped:
         seen.skip(*alone, why="a track without a group")
     kept = grouped or alone
-    if not kept:
-        return seen
     clash = len({each.name for each in kept}) < len(kept)
     place = "{track}" if clash or not grouped else "{group}/{track}"
     shelves: dict[str, EstimatesByTrack] = {}
     for each in kept:
         name = str(each.relative_to(folder)) if clash else each.name
-        group = each.parent.name if grouped else None
-        _add_track(each, name, place, group=group, seen=seen, shelves=shelves)
+        for path in _add_track(each, name, place, each.parent.name if grouped else None, seen):
+            shelves.setdefault(bare_name(path), {}).setdefault(name, []).append(path)
     for name, shelf in shelves.items():
         patterns = [*(f"{escape(name)}{each}" for each in _endings(shelf)), f"{escape(name)}.*"]
         best = best_pattern(patterns, shelf, seen)
@@ -174,35 +172,22 @@ def _has_reference(folder: Path) -> bool:
 
 
 def _add_track(
-    folder: Path,
-    name: str,
-    place: str,
-    *,
-    group: str | None,
-    seen: FolderContents,
-    shelves: dict[str, EstimatesByTrack],
-) -> None:
-    """Add a track, and its estimates to the shelves of their estimators."""
+    folder: Path, name: str, place: str, group: str | None, seen: FolderContents
+) -> list[Path]:
+    """Add a track; returns its estimates, none where it has no reference."""
     readable = track_files(folder, seen)
     references = [path for path in readable if body_of(path)[0]]
     estimates = [path for path in readable if not body_of(path)[0]]
     if not references or not estimates:
         what = "reference" if not references else "estimate"
         seen.skip(folder, why=f"no {what} that can be read")
-        return
-    references.sort(key=lambda path: body_of(path)[1] is not None)  # the one for all comes first
-    main, *others = references
-    seen.tracks.append(
-        DraftTrack(
-            name,
-            f"{place}/{escape(main.name)}",
-            group,
-            body_of(main)[1],
-            tuple((body_of(path)[1] or "", f"{place}/{escape(path.name)}") for path in others),
-        )
-    )
-    for path in estimates:
-        shelves.setdefault(bare_name(path), {}).setdefault(name, []).append(path)
+        return []
+    found = [(body_of(path)[1], f"{place}/{escape(path.name)}") for path in references]
+    found.sort(key=lambda each: each[0] is not None)  # the one for all comes first
+    (body, reference), *others = found
+    about = tuple((other or "", pattern) for other, pattern in others)
+    seen.tracks.append(DraftTrack(name, reference, group, body, about))
+    return estimates
 
 
 def best_pattern(

@@ -116,14 +116,17 @@ DIGITS = re.compile(r"(\d+)")
 
 
 def refuse_unknown_placeholders(
-    pattern: str, where: str, places: Sequence[str] = PLACEHOLDERS
+    pattern: str, where: str, places: Sequence[str] = PLACEHOLDERS, *, braces: bool = True
 ) -> None:
-    """Raise on braces that stand for none of the places, such as the track and its group."""
+    """Raise on braces that stand for none of the places, such as the track and its group.
+
+    With `braces`, also on a brace without its partner.
+    """
     for name in PLACEHOLDER_PATTERN.findall(pattern):
         if name not in places:
             known = suggest_word(f"{{{name}}}", [f"{{{place}}}" for place in places])
             raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {known}")
-    if re.search(r"[{}]", PLACEHOLDER_PATTERN.sub("", pattern)):
+    if braces and re.search(r"[{}]", PLACEHOLDER_PATTERN.sub("", pattern)):
         raise OptionError(f"{where}: {pattern!r} has a brace without its partner")
 
 

@@ -76,15 +76,12 @@ TRACK_KEYS: Keys = {
     "extrinsics": TABLE,
     **keys_of(options_at(ReadOptions, "track")),
 }
+ESTIMATOR_TEXTS = (
+    *("name", "path", "role", "extrinsic"),
+    *("reference", "reference_body", "pair_extrinsic", "telemetry"),
+)
 ESTIMATOR_KEYS: Keys = {
-    "name": TEXT,
-    "path": TEXT,
-    "role": TEXT,
-    "extrinsic": TEXT,
-    "reference": TEXT,
-    "reference_body": TEXT,
-    "pair_extrinsic": TEXT,
-    "telemetry": TEXT,
+    **dict.fromkeys(ESTIMATOR_TEXTS, TEXT),
     **keys_of(options_at(ReadOptions, "estimator")),
 }
 TITLE_KEYS: Keys = {"groups": TABLE, "estimators": TABLE}
@@ -210,19 +207,8 @@ def parse_tracks(entry: dict[str, Any], where: str, reading: Reading) -> list[Pl
         with locate_errors(f"{where} tolerance"):
             tolerance_s = Options(tolerance_s=seconds(given["tolerance"])).tolerance_s
     group, reading = given.get("group", PlannedTrack.group), (*reading, *own.items())
-    return [
-        PlannedTrack(
-            name,
-            reference,
-            group,
-            body,
-            reading,
-            tolerance_s,
-            tuple(extrinsics.items()),
-            given.get("route"),
-        )
-        for name in names
-    ]
+    about = (group, body, reading, tolerance_s, tuple(extrinsics.items()), given.get("route"))
+    return [PlannedTrack(name, reference, *about) for name in names]
 
 
 def parse_estimator(
@@ -243,13 +229,8 @@ def parse_estimator(
     if role not in ROLES:
         raise OptionError(f"{where}: {unknown_word('role', role, ROLES)}")
     path, own = _parse_reading(given, where, "estimator", source="path")
-    plain = ("name", "extrinsic", "reference", "reference_body", "pair_extrinsic")
-    return PlannedEstimator(
-        path=path,
-        role=role,
-        reading=(*reading, *own.items()),
-        **{key: given[key] for key in (*plain, "telemetry") if key in given},
-    )
+    texts = {key: given[key] for key in ESTIMATOR_TEXTS if key in given}
+    return PlannedEstimator(**(texts | {"path": path}), reading=(*reading, *own.items()))
 
 
 def _check_patterns(given: dict[str, Any], where: str) -> None:

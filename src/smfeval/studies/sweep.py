@@ -41,7 +41,7 @@ from smfeval.schema import (
     suggest_word,
 )
 from smfeval.studies.find import find_tasks
-from smfeval.studies.plan import PLACEHOLDER_PATTERN, Plan
+from smfeval.studies.plan import PLACEHOLDER_PATTERN, Plan, refuse_unknown_placeholders
 from smfeval.studies.plan_file import (
     ESTIMATOR_KEYS,
     FILE_KEYS,
@@ -246,11 +246,8 @@ def _run_paths(
     pattern, base = given["path"], given.get("base")
 
     places = set(PLACEHOLDER_PATTERN.findall(pattern))
-    meanings = [f"{{{place}}}" for place in (*PLACEHOLDERS, *(knob.name for knob in knobs))]
-    for name in places:
-        if f"{{{name}}}" not in meanings:
-            hint = suggest_word(f"{{{name}}}", meanings)
-            raise OptionError(f"{where}: {{{name}}} in {pattern!r} stands for nothing; {hint}")
+    meanings = (*PLACEHOLDERS, *(knob.name for knob in knobs))
+    refuse_unknown_placeholders(pattern, where, meanings, braces=False)
     if places & set(SINGLE_KNOB_PLACEHOLDERS):
         return _single_knob_paths(pattern, base, knobs, where)
     if base is not None:

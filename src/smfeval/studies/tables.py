@@ -8,6 +8,7 @@ beside that of the plan on all tracks, and the verdicts that differ from the pla
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,6 @@ ALL_TRACKS_LONG = "all tracks"  # where one of several groups is itself called "
 class Board:
     """One metric: a value per row and track, the median over runs."""
 
-    metric: str
     unit: str
     values: Floats  # (names, tracks)
     nan_runs: Ints  # runs whose value is not a number: left out
@@ -64,7 +64,7 @@ class Boards:
 
     names: tuple[str, ...]
     tracks: tuple[str, ...]
-    metrics: tuple[Board, ...]
+    metrics: dict[str, Board]
     runs: Ints  # good ones
     failed_runs: Ints
     converged: Bools
@@ -79,41 +79,36 @@ class Boards:
     @property
     def track_count(self) -> int:
         """Tracks on which anybody has a value."""
-        found = [~np.isnan(board.values).all(axis=0) for board in self.metrics]
+        found = [~np.isnan(board.values).all(axis=0) for board in self.metrics.values()]
         return int(np.any(found, axis=0).sum()) if found else 0
 
     def on_tracks(self, places: Ints) -> "Boards":
         """All of it on some tracks. (m,) places."""
-        return Boards(
-            self.names,
-            tuple(self.tracks[i] for i in places),
-            tuple(
-                replace(b, values=b.values[:, places], nan_runs=b.nan_runs[:, places])
-                for b in self.metrics
-            ),
-            self.runs[:, places],
-            self.failed_runs[:, places],
-            self.converged[:, places],
-            self.improper[:, places],
-            self.alignments[:, places],
-        )
+
+        def there(board: Any) -> dict[str, Any]:
+            arrays = ((n, each) for n, each in vars(board).items() if isinstance(each, np.ndarray))
+            return {name: each[:, places] for name, each in arrays}
+
+        boards = {name: replace(board, **there(board)) for name, board in self.metrics.items()}
+        tracks = tuple(self.tracks[i] for i in places)
+        return replace(self, tracks=tracks, metrics=boards, **there(self))
 
     def converged_only(self) -> "Boards":
         """All of it without the values of those that diverged."""
-        kept = (replace(b, values=np.where(self.converged, b.values, np.nan)) for b in self.metrics)
-        return replace(self, metrics=tuple(kept))
+        kept = {
+            name: replace(board, values=np.where(self.converged, board.values, np.nan))
+            for name, board in self.metrics.items()
+        }
+        return replace(self, metrics=kept)
 
 
 def task_boards(plan: Plan, results: Sequence[TaskResult]) -> Boards:
     """Values of the estimators; one has converged where its mean error is small."""
     names = tuple(each.name for each in plan.estimators)
     boards = _boards(results, names, tuple(track.name for track in plan.tracks), metrics())
-    mae = next(board.values for board in boards.metrics if board.metric == "mae")
-    return replace(
-        boards,
-        metrics=tuple(board for board in boards.metrics if not board.empty),
-        converged=boards.has_runs & (mae <= plan.diverged_m),  # NaN is not converged
-    )
+    converged = boards.metrics["mae"].values <= plan.diverged_m  # NaN is not converged
+    kept = {name: board for name, board in boards.metrics.items() if not board.empty}
+    return replace(boards, metrics=kept, converged=boards.has_runs & converged)
 
 
 def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
@@ -121,8 +116,9 @@ def pair_boards(results: Sequence[PairResult], alone: Boards) -> Boards:
     both = {each.name: (each.a, each.b) for each in results}
     boards = _boards(results, tuple(both), alone.tracks, PAIR_NUMBERS)
     a, b = ([alone.names.index(pair[side]) for pair in both.values()] for side in (0, 1))
-    kept = (each for each in boards.metrics if not each.empty or each.metric in UNREFERENCED)
-    return replace(boards, metrics=tuple(kept), converged=alone.converged[a] & alone.converged[b])
+    found = boards.metrics.items()
+    kept = {name: board for name, board in found if not board.empty or name in UNREFERENCED}
+    return replace(boards, metrics=kept, converged=alone.converged[a] & alone.converged[b])
 
 
 def _boards(
@@ -148,16 +144,16 @@ def _boards(
             if number is not None:
                 cells[metric][where].append(number)
 
-    boards = []
+    boards = {}
     for metric, found in cells.items():
         values, nan_runs, unit = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64), ""
         for where, numbers in found.items():
             good = [number.value for number in numbers if not np.isnan(number.value)]
             nan_runs[where], unit = len(numbers) - len(good), numbers[-1].unit
             values[where] = np.median(good) if good else np.nan
-        boards.append(Board(metric, unit, values, nan_runs))
+        boards[metric] = Board(unit, values, nan_runs)
     nowhere = np.zeros(shape, dtype=np.bool_)
-    return Boards(names, tracks, tuple(boards), runs[0], runs[1], nowhere, improper, alignments)
+    return Boards(names, tracks, boards, runs[0], runs[1], nowhere, improper, alignments)
 
 
 def refuted_estimators(results: Sequence[TaskResult]) -> set[str]:
@@ -205,7 +201,7 @@ def pair_sections(
     for group, places in _groups(plan):
         there = boards.on_tracks(places)
         kept = there.converged_only()
-        shown = tuple(board for board in kept.metrics if board.metric not in (OPPOSED, OPPOSED_P))
+        shown = {m: board for m, board in kept.metrics.items() if m not in (OPPOSED, OPPOSED_P)}
         section = StudySection(
             group=group,
             converged_only=True,
@@ -240,21 +236,19 @@ def _columns(plan: Plan, boards: Boards, contenders: tuple[str, ...]) -> tuple[C
     used = np.ma.masked_less(boards.alignments, 0)
     mixed = (used.max(axis=0) != used.min(axis=0)).filled(False)
     columns = []
-    for board in boards.metrics:
-        metric = NUMBERS.get(board.metric)
-        hidden = improper & (is_of_belief(board.metric) and not plan.ranks_improper)
+    for metric, board in boards.metrics.items():
+        hidden = improper & (is_of_belief(metric) and not plan.ranks_improper)
         column = metric_column(
-            board.metric,
+            metric,
             entrants,
             board.values,
             unit=board.unit,
-            loss=None if metric is None else metric.loss,
+            loss=NUMBERS[metric].loss if metric in NUMBERS else None,
             level=plan.options.intervals.level,
             comparable=~(hidden | mixed),
             why=IMPROPER if hidden.any() else MIXED if mixed.any() else None,
         )
-        notes = (*column.notes, *WIN_NOTES.get(board.metric, ()))
-        columns.append(replace(column, notes=notes))
+        columns.append(replace(column, notes=(*column.notes, *WIN_NOTES.get(metric, ()))))
     return tuple(columns)
 
 
@@ -279,15 +273,14 @@ def pooled_estimators(
 ) -> tuple[PooledK, ...]:
     """k of every estimator that reports a belief, over the tracks of the boards."""
     level = plan.options.intervals.level
-    shown = next((board.values for board in boards.metrics if board.metric == "k"), None)
-    if shown is None:
+    if "k" not in boards.metrics:
         return ()
     scored: dict[tuple[str, str], list[TaskResult]] = defaultdict(list)
     for each in results:
         if each.failure is None:
             scored[each.estimator, each.track].append(each)
     found, route = [], plan.route_of
-    for name, values in zip(boards.names, shown, strict=True):
+    for name, values in zip(boards.names, boards.metrics["k"].values, strict=True):
         runs: dict[str, list[TaskResult]] = defaultdict(list)  # by route: they share its truth
         for track, value in zip(boards.tracks, values, strict=True):
             if not np.isnan(value):
@@ -326,14 +319,13 @@ def track_k(track: str, runs: Sequence[TaskResult]) -> TrackK:
 
 def hypotheses(boards: Boards) -> tuple[HypothesisCount, ...]:
     """On how many tracks the errors of each pair are not opposed; a track counts once."""
-    found = {board.metric: board.values for board in boards.metrics}
-    if OPPOSED not in found:
+    if OPPOSED not in boards.metrics:
         return ()
 
     def by_track(metric: str, row: int) -> dict[str, float]:
-        if metric not in found:
+        if metric not in boards.metrics:
             return {}
-        values = zip(boards.tracks, found[metric][row].tolist(), strict=True)
+        values = zip(boards.tracks, boards.metrics[metric].values[row].tolist(), strict=True)
         return {track: value for track, value in values if not np.isnan(value)}
 
     counts = (
@@ -388,7 +380,7 @@ def pair_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
         "k_pair > 1 proves that at least one of the two understates its errors; k_pair <= 1 proves "
         "nothing; only tracks on which both converge count (by their errors against the reference)",
     ]
-    if any(board.metric == OPPOSED for board in boards.metrics):
+    if OPPOSED in boards.metrics:
         notes.append(
             "k_pair by ref.: of the same scans, each of the two aligned to the reference instead "
             "of to each other, under the covariances as reported; k_pair is a bound where the "
@@ -421,17 +413,16 @@ def _median_note(plan: Plan) -> str:
 
 
 def _nan_notes(boards: Boards) -> tuple[str, ...]:
-    left_out = {board.metric: int(np.sum(board.nan_runs)) for board in boards.metrics}
     return tuple(
         f"{metric}: not a number in {count} runs, left out"
-        for metric, count in left_out.items()
-        if count
+        for metric, board in boards.metrics.items()
+        if (count := int(np.sum(board.nan_runs)))
     )
 
 
 def _relative_notes(plan: Plan, boards: Boards) -> tuple[str, ...]:
     """Over which horizon relative scores are, and who has none on how many tracks."""
-    values = [board.values for board in boards.metrics if is_relative(board.metric)]
+    values = [board.values for name, board in boards.metrics.items() if is_relative(name)]
     if not values:
         return ()
     chosen = plan.options.scored_horizon
@@ -504,12 +495,8 @@ def _alternative_columns(
     columns = []
     for title, values in found.items():
         if any(values.values()):
-            board = np.array(
-                [
-                    [np.median(values[n, t]) if values.get((n, t)) else np.nan for t in tracks]
-                    for n in names
-                ]
-            )
+            medians = {where: np.median(runs) for where, runs in values.items() if runs}
+            board = np.array([[medians.get((n, t), np.nan) for t in tracks] for n in names])
             level = plan.options.intervals.level
             columns.append(metric_column(title, entrants, board, unit="1", loss=None, level=level))
     return tuple(columns)
@@ -522,14 +509,11 @@ def verdict_moves(results: Iterable[TaskResult]) -> tuple[VerdictMoves, ...]:
         for other in each.alternatives:
             if other.verdict is not None and each.verdict is not None:
                 seen[each.estimator, other.name][each.verdict, other.verdict] += 1
-    return tuple(
-        VerdictMoves(
-            *who,
-            runs=often.total(),
-            moved=tuple((a, b, n) for (a, b), n in sorted(often.items()) if a != b),
-        )
-        for who, often in seen.items()
-    )
+    found = []
+    for who, often in seen.items():
+        moved = tuple((a, b, n) for (a, b), n in sorted(often.items()) if a != b)
+        found.append(VerdictMoves(*who, often.total(), moved))
+    return tuple(found)
 
 
 def _move_notes(results: Sequence[TaskResult]) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from smfeval.compare.across import median_number
+from smfeval.associate.nearest import closest
+from smfeval.compare.across import median_over_tracks
 from smfeval.compare.monte_carlo import FEWEST_RUNS, MonteCarlo, monte_carlo
 from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
@@ -98,24 +99,15 @@ def updates_over_tracks(plan: Plan, results: Sequence[TaskResult]) -> tuple[Upda
     rows = []
     for name in (each.name for each in plan.estimators):
         runs = [each for each in results if each.estimator == name and each.updates]
-        if runs:
-            numbers = _medians(runs, plan.options.intervals.level)
-            rows.append(UpdatesRow(name, len(runs), numbers))
+        found: dict[str, list[tuple[str, Number]]] = {}  # by number: track, and that of a run
+        for run in runs:
+            scored = [pair for pair in run.numbers if pair[0] in FROM_SCORES]
+            for number, value in (*scored, *run.updates):
+                found.setdefault(number, []).append((run.track, value))
+        level = plan.options.intervals.level
+        numbers = {number: median_over_tracks(each, level) for number, each in found.items()}
+        rows += [UpdatesRow(name, len(runs), numbers)] if runs else []
     return tuple(rows)
-
-
-def _medians(runs: Sequence[TaskResult], level: float) -> dict[str, Number]:
-    values: dict[str, dict[str, list[float]]] = {}  # name -> track -> its repeats
-    units = {}
-    for run in runs:
-        scored = [pair for pair in run.numbers if pair[0] in FROM_SCORES]
-        for name, number in (*scored, *run.updates):
-            values.setdefault(name, {}).setdefault(run.track, []).append(number.value)
-            units[name] = number.unit
-    return {
-        name: median_number(np.array([np.median(each) for each in by_track.values()]), unit, level)
-        for (name, by_track), unit in zip(values.items(), units.values(), strict=True)
-    }
 
 
 INEXACT = "after a fit the band does not hold, for the estimates do not say what it leaves"
@@ -164,10 +156,7 @@ def shared_times(stamps: Sequence[Ints]) -> tuple[Ints, list[Ints], int]:
     half = float(np.median(np.diff(times))) / 2 if len(times) > 1 else 1.0
     rows, there = [], np.ones(len(times), dtype=bool)
     for stamp in stamps:
-        after = np.clip(np.searchsorted(stamp, times), 1, max(len(stamp) - 1, 1))
-        before = after - 1
-        after = np.minimum(after, len(stamp) - 1)
-        row = np.where(np.abs(stamp[after] - times) < np.abs(stamp[before] - times), after, before)
+        row = closest(times, stamp)
         there &= np.abs(stamp[row] - times) < half
         rows.append(row)
     return times[there], [row[there] for row in rows], int(np.sum(~there))

@@ -15,20 +15,12 @@ import numpy as np
 from smfeval.evaluation import Evaluation
 from smfeval.summarise.quantities import ROUNDING
 from smfeval.why.causes import Why
+from smfeval.why.diagnoses import tables
 from smfeval.why.diagnoses.biases import find_biases
 from smfeval.why.diagnoses.case import SHORTEST, DiagnosisCase, Untested, case_of
 from smfeval.why.diagnoses.regimes import find_regimes
 from smfeval.why.diagnoses.regression import independent_scans
-from smfeval.why.diagnoses.tables import (
-    Diagnoses,
-    bias_table,
-    drift,
-    path_error,
-    regime_table,
-    rotation_tables,
-    slow_part,
-    window_table,
-)
+from smfeval.why.diagnoses.tables import Diagnoses
 from smfeval.why.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
 
 __all__ = ["Diagnoses", "diagnose"]
@@ -61,7 +53,7 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
     if reason is not None:
         return Diagnoses((), (), (), None, (), None, None, reason=reason)
 
-    names, path = path_error(evaluation, case)
+    names, path = tables.path_error(evaluation, case)
     biases = find_biases(case)
     found: list[Why] = []
     untested, tail, notes = [NO_BELIEF], None, list[str]()
@@ -74,13 +66,13 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
     return Diagnoses(
         found=(*biases.found, *found),
         untested=(*biases.untested, *untested),
-        bias=bias_table(names, path, case),
-        windows=window_table(names, path, case),
-        regimes=regime_table(case),
+        bias=tables.bias_table(names, path, case),
+        windows=tables.window_table(names, path, case),
+        regimes=tables.regime_table(case),
         tail=tail,
         systematic=biases.share,
         notes=tuple(notes),
-        rotation=rotation_tables(evaluation),
+        rotation=tables.rotation_tables(evaluation),
     )
 
 
@@ -89,12 +81,12 @@ def _diagnose_belief(
 ) -> tuple[list[Why], list[Untested]]:
     """What errors without their biases, and covariances, tell together."""
     most = SQUARED * independent_scans(case.white)
-    slow = slow_part(case)
+    slow = tables.slow_part(case)
     drifting = slow.proves_drift
     places = find_regimes(case, drifting=drifting, most=most, rng=rng)
     level = overall_diagnosis(case, places.explained, alone=not places.found, most=most)
     if drifting or (level is not None and slow.is_drift):
-        return [drift(case, slow), *places.found], [*places.untested, *SLOW_UNTESTED]
+        return [tables.drift(case, slow), *places.found], [*places.untested, *SLOW_UNTESTED]
 
     of_tails, untested = tail_faults(case, places.explained, most=most)
     if of_tails:

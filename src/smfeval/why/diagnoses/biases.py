@@ -19,6 +19,7 @@ from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats
 from smfeval.why.causes import Why
+from smfeval.why.diagnoses import regression
 from smfeval.why.diagnoses.case import (
     ENOUGH_SCANS,
     RELEVANT_SHARE,
@@ -26,16 +27,6 @@ from smfeval.why.diagnoses.case import (
     Bodies,
     DiagnosisCase,
     Untested,
-)
-from smfeval.why.diagnoses.regression import (
-    RESPONSE,
-    Cause,
-    Finding,
-    Selection,
-    design_of,
-    effective_share,
-    independent_scans,
-    select_causes,
 )
 
 BLIND = 1e-10  # of the largest: a turn about the line that a straight track is, moves nothing
@@ -107,17 +98,17 @@ class SystematicErrors:
 
 def find_biases(case: DiagnosisCase) -> SystematicErrors:
     """Which constant causes explain the error, and how much of it."""
-    metres = design_of(case.error, freedoms(case), _causes(case))
+    metres = regression.design_of(case.error, freedoms(case), _causes(case))
     sigmas = replace(metres, rows=whiten_errors(case, metres.rows.T).T)
     # where a few tight scans decide, only their part of the independent scans speaks
-    most = independent_scans(sigmas.remainder) * effective_share(weight(case))
+    most = regression.independent_scans(sigmas.remainder) * regression.effective_share(weight(case))
 
-    def accept(finding: Finding) -> bool:
+    def accept(finding: regression.Finding) -> bool:
         if finding.share < RELEVANT_SHARE:  # known without a look at the scans
             return False
         return finding.n_effective >= ENOUGH_SCANS and finding.probability < TEST_LEVEL
 
-    selection = select_causes(sigmas, accept=accept, most=most)
+    selection = regression.select_causes(sigmas, accept=accept, most=most)
     base = sigmas.base
     return SystematicErrors(
         tuple(_why(each, case, selection) for each in selection.found),
@@ -128,12 +119,12 @@ def find_biases(case: DiagnosisCase) -> SystematicErrors:
             case,
             metres.rows[base].T,
             sigmas.rows[base].T,
-            independent=independent_scans(selection.remainder),
+            independent=regression.independent_scans(selection.remainder),
         ),
     )
 
 
-def _remainder_weights(case: DiagnosisCase, selection: Selection) -> Floats:
+def _remainder_weights(case: DiagnosisCase, selection: regression.Selection) -> Floats:
     """The error without the biases and without what the alignment makes of them, of a design.
 
     An alignment on the scored scans is fitted again beside the biases; of another one, only its
@@ -143,27 +134,27 @@ def _remainder_weights(case: DiagnosisCase, selection: Selection) -> Floats:
     for each in selection.found:
         bias[each.columns, 0] = each.effect.value
     error = np.zeros_like(bias)
-    error[RESPONSE] = 1.0
+    error[regression.RESPONSE] = 1.0
     answer = selection.design.fit((error if case.fitted else 0.0) - bias, selection.design.base)
     return error - bias - answer
 
 
-def _causes(case: DiagnosisCase) -> list[Cause]:
+def _causes(case: DiagnosisCase) -> list[regression.Cause]:
     count, axes = len(case), case.axes
     causes = []
     if case.rotation is not None and case.dimension > 1:
-        causes.append(Cause("lever-arm bias", so3.matrix(case.rotation)[:, axes]))
-    causes.append(Cause("time-offset bias", case.velocity[:, axes, None]))
+        causes.append(regression.Cause("lever-arm bias", so3.matrix(case.rotation)[:, axes]))
+    causes.append(regression.Cause("time-offset bias", case.velocity[:, axes, None]))
     if case.alignment != "sim3":
         way = case.position - case.position[0]
-        causes.append(Cause("scale error", way[:, axes, None]))
+        causes.append(regression.Cause("scale error", way[:, axes, None]))
     if case.alignment == "none":
         shifts = np.broadcast_to(np.eye(len(axes)), (count, len(axes), len(axes)))
-        causes.append(Cause("constant offset", shifts))
+        causes.append(regression.Cause("constant offset", shifts))
     return causes
 
 
-def _why(finding: Finding, case: DiagnosisCase, selection: Selection) -> Why:
+def _why(finding: regression.Finding, case: DiagnosisCase, selection: regression.Selection) -> Why:
     """A bias by its coefficients, those that the motion shows; and a rival that explains as much.
 
     A rival would do nearly as well alone, and adds nothing.

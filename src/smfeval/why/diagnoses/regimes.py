@@ -174,8 +174,6 @@ def _growth(case: DiagnosisCase, proof: dict[str, float]) -> Why:
 
 def _explained_log_nees(case: DiagnosisCase, selection: Selection, runs: list[Stretch]) -> Floats:
     """What the findings add to the log NEES, from its lowest level on. (n,)."""
-    if not (selection.found or runs):
-        return np.zeros(len(case))
     masks = _columns(runs, len(case))[:, 0].T if runs else np.zeros((0, len(case)))
     rows = [np.ones((1, len(case))), selection.design.rows[selection.columns, 0], masks]
     design = np.concatenate(rows).T

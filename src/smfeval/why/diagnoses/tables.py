@@ -228,15 +228,10 @@ def window_table(names: tuple[str, ...], path: Floats, case: DiagnosisCase) -> D
     means, variance = window_means(path), float(path.var(axis=0).sum())
     weight = (stops - starts) / len(case)
     between = float((weight[:, None] * (means - path.mean(axis=0)) ** 2).sum())
-    rows = (
-        ErrorWindow(
-            float(case.time_s[start]),
-            float(case.time_s[stop - 1]),
-            tuple(float(m) for m in mean),
-            *_rmse_and_k(case, slice(start, stop)),
-        )
-        for start, stop, mean in zip(starts, stops, means, strict=True)
-    )
+    rows = []
+    for start, stop, mean in zip(starts, stops, means, strict=True):
+        ends, found = case.time_s[[start, stop - 1]].tolist(), _rmse_and_k(case, slice(start, stop))
+        rows.append(ErrorWindow(ends[0], ends[1], tuple(mean.tolist()), *found))
     return DiagnosisWindows(names, tuple(rows), between / variance if variance > 0 else 0.0)
 
 

@@ -72,14 +72,6 @@ def tail_of(nees: Floats, d: int) -> Tail | None:
     )
 
 
-@dataclass(frozen=True)
-class TailGain:
-    """Log score gained by the t belief in each scan (n,), in nats, and nu of the folds (median)."""
-
-    series: Floats
-    nu: float
-
-
 def t_log_density(nees: Floats, scale: Floats | float, nu: Floats | float, d: int) -> Floats:
     """Log density of the t belief relative to the constant of the Gaussian. (...)."""
     nu = np.asarray(nu, dtype=np.float64)
@@ -108,8 +100,8 @@ def fit_t(nees: Floats, d: int) -> tuple[float, float]:
     return float(scale[best, 0]), float(NU[best])
 
 
-def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> TailGain:
-    """Out-of-sample gain of the t over the Gaussian. (n,) -> (n,)."""
+def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> tuple[Floats, float]:
+    """Out-of-sample gain of the t over the Gaussian (n,), in nats; nu of the folds (median)."""
     n = len(nees)
     gain, chosen = np.empty(n), []
     for fold in range(FOLDS):
@@ -121,7 +113,7 @@ def cross_validated_gain(nees: Floats, d: int, *, guard: int) -> TailGain:
         gaussian = gaussian_log_density(held, max(float(training.mean()) / d, LEAST_SCALE), d)
         gain[low:high] = t_log_density(held, scale, nu, d) - gaussian
         chosen.append(nu)
-    return TailGain(gain, float(np.median(chosen)))
+    return gain, float(np.median(chosen))
 
 
 def extreme_scans(case: DiagnosisCase, nees: Floats) -> Bools:
@@ -194,16 +186,16 @@ def _heavy_tails(
 ) -> tuple[list[Why], list[Untested]]:
     memory = len(nees) / mean_of(np.log(np.maximum(nees, TINY)), most=most).n_effective
     guard = int(min(GUARD * memory, LONGEST_GUARD * len(nees)))
-    gain = cross_validated_gain(nees, case.dimension, guard=guard)
-    capped = np.minimum(gain.series, MOST_NAT)
+    gain, nu = cross_validated_gain(nees, case.dimension, guard=guard)
+    capped = np.minimum(gain, MOST_NAT)
     mean = mean_of(capped, most=most)
     if mean.n_effective < ENOUGH_SCANS:
         return [], [too_few("heavy tails", mean.n_effective)]
-    if mean.probability >= TEST_LEVEL or mean.value < LEAST_NAT or gain.nu >= LIGHT:
+    if mean.probability >= TEST_LEVEL or mean.value < LEAST_NAT or nu >= LIGHT:
         return [], []
     found = case.intervals.of(capped, "mean", "nat")
     ends = {"gain_low_nat": found.low, "gain_high_nat": found.high}
-    evidence = {"gain_nat": found.value, "nu": gain.nu, "p": mean.probability}
+    evidence = {"gain_nat": found.value, "nu": nu, "p": mean.probability}
     known = {name: end for name, end in ends.items() if end is not None}
     return [Why("heavy tails", evidence | known)], []
 
