@@ -140,9 +140,8 @@ def _bias_text(bias: Bias) -> str:
 def _rotation_texts(found: RotationTables) -> Iterator[str]:
     """Bias by axis, tail and regimes of the rotation."""
     for bias in found.bias:
-        mean = words.quantity(bias.mean.value, "1", bias.mean.low, bias.mean.high)
-        scatter = f"of scatter {words.angle(bias.scatter_deg)}"
-        yield f"{bias.axis}: {mean} {scatter} ({words.share(bias.share)} of the mean square)"
+        scatter = f"{bias.mean.text('1')} of scatter {words.angle(bias.scatter_deg)}"
+        yield f"{bias.axis}: {scatter} ({words.share(bias.share)} of the mean square)"
     if found.tail is not None:
         yield _tail_text(found.tail)
     for regime in found.regimes:
