@@ -22,16 +22,8 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.source import is_url, read_start
 from smfeval.show.render import json_text
-from smfeval.show.study import paper, terminal
+from smfeval.show.study import paper, plans, terminal
 from smfeval.show.study.formats import FORMATS
-from smfeval.show.study.plans import (
-    listing,
-    missing_lines,
-    part_failures,
-    part_summary,
-    plan_extent,
-    summary,
-)
 from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
 from smfeval.studies.plan import Plan, apply_recipe, recipe_named
@@ -70,11 +62,14 @@ def run(chosen: argparse.Namespace) -> int:
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
-        print(f"{plan_extent(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
+        print(
+            f"{plans.plan_extent(plan, found)}\n" if chosen.quiet else plans.listing(plan, found),
+            end="",
+        )
         return 0
 
     check_output_folder(plan.output)
-    for line in missing_lines(plan, found):
+    for line in plans.missing_lines(plan, found):
         print(f"smfeval: {line}", file=sys.stderr)
     if chosen.part is not None:
         return _run_part(plan, found, chosen)
@@ -201,16 +196,16 @@ def _run_part(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> int:
         done = run_part(
             plan, found, part, workers=chosen.workers, fresh=chosen.fresh, progress=progress
         )
-    for sentence in part_failures(done):
+    for sentence in plans.part_failures(done):
         print(f"smfeval: failed: {sentence}", file=sys.stderr)
-    print(part_summary(done, plan))
+    print(plans.part_summary(done, plan))
     return 0
 
 
 def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     """The tables, or with -q the summary alone; where both are shown it goes to stderr."""
     if chosen.quiet and not chosen.json:
-        print(summary(done))
+        print(plans.summary(done))
         return
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
@@ -226,7 +221,7 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
         Console().print(render_study(study))
     else:
         print(terminal.text(study, brief=True), end="")
-    print(f"smfeval: {summary(done)}", file=sys.stderr)
+    print(f"smfeval: {plans.summary(done)}", file=sys.stderr)
 
 
 def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
@@ -269,7 +264,7 @@ def _write_draft(chosen: argparse.Namespace, folder: Path, path: Path) -> str:
     plan = read_plan(path)
     for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)
-    return f"{path}: {plan_extent(plan, find_tasks(plan))}"
+    return f"{path}: {plans.plan_extent(plan, find_tasks(plan))}"
 
 
 def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:

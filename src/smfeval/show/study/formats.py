@@ -13,15 +13,8 @@ from smfeval.compare.duels import Column, MetricCell, StudySection
 from smfeval.dataclass import dataclass
 from smfeval.show.render import escape_markdown, render_latex
 from smfeval.show.report import Row
-from smfeval.show.study import document, terminal
+from smfeval.show.study import document, remarks, terminal
 from smfeval.show.study.layout import Grid, NumberStyle, gauges, grids
-from smfeval.show.study.remarks import (
-    BEST_MEANING,
-    answer_text,
-    meaning,
-    study_remarks,
-    study_title,
-)
 from smfeval.studies.result import Study
 from smfeval.summarise.number import Number, finite_or_none
 from smfeval.summarise.numbers import NUMBERS
@@ -41,13 +34,14 @@ LATEX_WIDTH = 80  # characters of \footnotesize in a line of `article`
 def markdown_text(study: Study) -> str:
     """A heading for the study, one for each table, and lists of what is to be said."""
     tables = grids(study)
-    bold = f" Bold: {escape_markdown(BEST_MEANING)}." if any(grid.bold for grid in tables) else ""
+    best = f" Bold: {escape_markdown(remarks.BEST_MEANING)}."
+    bold = best if any(grid.bold for grid in tables) else ""
     parts = [
-        f"## {escape_markdown(study_title(study))}",
-        escape_markdown(answer_text(study)),
-        f"{escape_markdown(meaning(study).capitalize())}.{bold}",
+        f"## {escape_markdown(remarks.study_title(study))}",
+        escape_markdown(remarks.answer_text(study)),
+        f"{escape_markdown(remarks.meaning(study).capitalize())}.{bold}",
         *(_markdown_table(grid) for grid in tables),
-        _markdown_list(study_remarks(study)),
+        _markdown_list(remarks.study_remarks(study)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -69,8 +63,8 @@ def _markdown_table(grid: Grid) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _markdown_list(remarks: tuple[Row, ...]) -> str:
-    return "\n".join(f"- *{each.label}* {escape_markdown(each.text)}" for each in remarks)
+def _markdown_list(rows: tuple[Row, ...]) -> str:
+    return "\n".join(f"- *{each.label}* {escape_markdown(each.text)}" for each in rows)
 
 
 def _superscript(marks: tuple[str, ...]) -> str:
@@ -94,9 +88,9 @@ def latex_text(study: Study) -> str:
     return render_latex(
         "study.tex",
         tables=tables,
-        meaning=meaning(study),
-        best=BEST_MEANING,
-        remarks=[Row("study", study_title(study)), *study_remarks(study)],
+        meaning=remarks.meaning(study),
+        best=remarks.BEST_MEANING,
+        remarks=[Row("study", remarks.study_title(study)), *remarks.study_remarks(study)],
     )
 
 

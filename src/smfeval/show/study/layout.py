@@ -80,6 +80,11 @@ HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
 
 
+def marks_text(marks: Marks) -> str:
+    """' (a,b)', the letters of footnotes; '' where there are none."""
+    return f" ({','.join(marks)})" if marks else ""
+
+
 @dataclass(frozen=True)
 class ColumnHead:
     """A column: what is shown, in which unit ('' for a pure number).
@@ -90,7 +95,7 @@ class ColumnHead:
     title: str
     unit: str
     shared_tracks: int | None = None
-    marks: tuple[str, ...] = ()  # letters of footnotes: why nobody is marked
+    marks: Marks = ()  # why nobody is marked
 
     @property
     def of_tracks(self) -> str:
@@ -100,8 +105,7 @@ class ColumnHead:
     @property
     def lines(self) -> tuple[str, str]:
         """Title, then unit and marks."""
-        marks = f"({','.join(self.marks)})" if self.marks else ""
-        return f"{self.title}{self.of_tracks}", f"{self.unit} {marks}".strip()
+        return f"{self.title}{self.of_tracks}", f"{self.unit}{marks_text(self.marks)}".strip()
 
     def __str__(self) -> str:
         title = f"{self.title}{self.of_tracks}"
@@ -121,12 +125,7 @@ class TableCell:
 
     @classmethod
     def of(
-        cls,
-        number: Number | None,
-        unit: float,
-        *,
-        bold: bool = False,
-        marks: tuple[str, ...] = (),
+        cls, number: Number | None, unit: float, *, bold: bool = False, marks: Marks = ()
     ) -> "TableCell":
         """The number, if it is one, over the shown unit."""
         if number is None or np.isnan(number.value):
