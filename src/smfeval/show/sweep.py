@@ -45,10 +45,10 @@ def text(sweep: Sweep, *, verbose: bool = False) -> str:
         *(f"  {line}" for each in knob_sentences(sweep) for line in wrap(each, WIDTH)),
         "",
         *_table(effect_table(sweep)),
-        *(predictions(sweep) if verbose else predictions(sweep)[:2]),
+        *(f"  {line}" for line in predictions(sweep)[: None if verbose else 2]),
         *(f"  {line}" for line in interval_counts(sweep)),
         *(["", *_table(_setting_rows(sweep))] if verbose else []),
-        *failure_lines(sweep),
+        *(f"  {line}" for line in failure_lines(sweep)),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
     ]
     return "\n".join(parts) + "\n"
@@ -100,12 +100,12 @@ def predictions(sweep: Sweep) -> list[str]:
     found = {effect.label for effect in sweep.effects}
     unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
     return [
-        f"  slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
-        f"  if errors shrink with the covariance: NEES 0, error {words.slope(shrinking)}; "
+        f"slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
+        f"if errors shrink with the covariance: NEES 0, error {words.slope(shrinking)}; "
         f"if they stay: NEES {words.slope(unearned)}, error 0",
-        f"  error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
+        f"error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
         "if covariances keep their shape",
-        *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
+        *(f"{label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
     ]
 
 
@@ -155,7 +155,7 @@ def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
 def failure_lines(sweep: Sweep) -> list[str]:
     """A line for each run that could not be scored."""
     return [
-        f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
+        f"failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
         f"{each.sentence}"
         for each in sweep.failures
     ]
