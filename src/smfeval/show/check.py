@@ -293,11 +293,11 @@ def conversion_report(done: Conversion, *, verbose: bool = False) -> Report:
     rows = [
         Row("read", f"{track.provenance.name} ({track.provenance.format})"),
         Row("frames", frames(track)),
+        *labelled("convention", filter(None, [track.provenance.convention])),
+        *_further_rows(done.examination, verbose=verbose),
+        *labelled("assumed", done.assumed),
+        *labelled("lost", done.lost),
     ]
-    if track.provenance.convention:
-        rows.append(Row("convention", track.provenance.convention))
-    rows += _further_rows(done.examination, verbose=verbose)
-    rows += [*labelled("assumed", done.assumed), *labelled("lost", done.lost)]
     return Report((ReportSection(rows=tuple(rows), notes=(conversion_line(done),), indent=0),))
 
 

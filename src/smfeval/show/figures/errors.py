@@ -22,6 +22,7 @@ from smfeval.show.figures.style import (
     escape_name,
     estimator_names,
     finish,
+    name_rows,
 )
 from smfeval.show.series import (
     Evaluations,
@@ -191,7 +192,4 @@ def draw_boxes(axes: Axes, values: Mapping[int, Floats], names: Sequence[str]) -
             boxprops=face,
             medianprops={"color": "black", "lw": 1.4},
         )
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
+    name_rows(axes, names)

@@ -6,7 +6,7 @@ shrinks along: |e| ~ sqrt(c) = exp(-P / 2d), and NEES stays. If the error does n
 NEES ~ 1/c = exp(P / d).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from smfeval.show.figures.style import (
     finish,
     line_style,
     marker_style,
+    name_rows,
 )
 from smfeval.show.series import check_positive, time_series
 from smfeval.show.sweep import PREDICTIONS, predicted_ends, predicted_slopes
@@ -62,16 +63,8 @@ def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
     if any(None in row for rows in study.values() for row in rows):
         axes.plot([], [], ls="none", label="hollow: no CI")
-    _rows_of_names(axes, tracks, "k")
-
-
-def _rows_of_names(axes: Axes, names: Collection[str], label: str) -> None:
-    """A row for each name, the first on top, over a logarithmic axis."""
-    axes.set_yticks(range(len(names)), [escape_name(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    finish(axes, label, "", log="x")
+    name_rows(axes, list(map(escape_name, tracks)))
+    finish(axes, "k", "", log="x")
 
 
 def forest_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> float:
@@ -93,7 +86,8 @@ def spread(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
         named = "median over tracks, 95 % CI" if number == 0 else None
         axes.plot(median.value, number, "|", color="black", ms=14, mew=1.6, label=named)
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
-    _rows_of_names(axes, study, "k of each track")
+    name_rows(axes, list(map(escape_name, study)))
+    finish(axes, "k of each track", "", log="x")
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:

@@ -166,6 +166,14 @@ def finish(axes: Axes, x: str, y: str, *, log: str = "") -> None:
     axes.set(xlabel=x, ylabel=y)
 
 
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """A row for each name, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
 def error_label(evaluation: Evaluation) -> str:
     """'position error (m)', with the axes where not all are scored."""
     axes = evaluation.options.axes

@@ -133,12 +133,10 @@ def tracks_from_above(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> 
     for panel in panels:
         panel.set(xlim=(left, right), ylim=(low, high), aspect="equal")
         panel.locator_params(axis="x", nbins=int(np.clip(5 * (right - left) / (high - low), 1, 5)))
-    scale = ScalarMappable(norm, COLOUR_MAP)
-    figure = panels[0].get_figure()
-    assert figure is not None
     below, above = errors.min() < (norm.vmin or 0), errors.max() > (norm.vmax or 0)
     beyond = {(False, False): "neither", (True, True): "both"}.get((below, above), "max")
-    figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=beyond)
+    scale, label = ScalarMappable(norm, COLOUR_MAP), error_label(found[0])
+    panels[0].figure.colorbar(scale, ax=panels, label=label, pad=0.02, extend=beyond)
 
 
 def error_scale(errors: Floats) -> Normalize:
@@ -176,11 +174,8 @@ def _draw_track(axes: Axes, found: Evaluation, name: str, norm: Normalize) -> Fl
     x, y = polyline(scored.reference.stamp, *scored.reference.position[:, :2].T)
     axes.plot(x, y, color="0.8", lw=4, label="reference", solid_capstyle="butt")
 
-    stamp, path, error = (
-        scored.estimate.stamp,
-        scored.estimate.position[:, :2],
-        scored.series["ape"],
-    )
+    stamp, error = scored.estimate.stamp, scored.series["ape"]
+    path = scored.estimate.position[:, :2]
     kept = thin_scans(stamp, *path.T, error)
     stretch = np.concatenate([[0], np.cumsum(breaks(stamp))])
     whole = np.flatnonzero(np.diff(stretch[kept]) == 0)  # segments that cross no gap
