@@ -42,11 +42,8 @@ def numbered_beliefs(evaluations: Evaluations) -> dict[int, Evaluation]:
     found = evaluation_list(evaluations)
     kept = {at: each for at, each in enumerate(found) if has_belief(each)}
     if not kept:
-        raise SeriesError(
-            f"{estimate_name(found[0])} reports no uncertainty, so there is none to draw "
-            "its errors "
-            "against"
-        )
+        why = "reports no uncertainty, so there is none to draw its errors against"
+        raise SeriesError(f"{estimate_name(found[0])} {why}")
     return kept
 
 
@@ -92,10 +89,8 @@ def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:
         raise SeriesError(f"there is no {what} to draw")
     bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
     if len(bad):
-        raise SeriesError(
-            f"{what} {words.exact(found.flat[bad[0]])} (number {bad[0] + 1}) has no logarithm to "
-            "draw"
-        )
+        value = f"{what} {words.exact(found.flat[bad[0]])} (number {bad[0] + 1})"
+        raise SeriesError(f"{value} has no logarithm to draw")
     return found
 
 

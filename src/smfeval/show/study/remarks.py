@@ -10,7 +10,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, Ranks, StudySection
 from smfeval.dataclass import dataclass
-from smfeval.show.report import Row
+from smfeval.show.report import Row, labelled
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
@@ -134,7 +134,7 @@ def count_verdicts(study: Study, estimator: str, tracks: Collection[str]) -> str
     return ", ".join(f"{words.count(labels[label])} {label}" for label in known)
 
 
-RemarkTexts = tuple[str, ...]
+Sentences = tuple[str, ...]
 
 
 def rank_line(ranks: Ranks) -> str:
@@ -149,7 +149,7 @@ def rank_line(ranks: Ranks) -> str:
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
 
 
-def power_lines(columns: Iterable[Column]) -> RemarkTexts:
+def power_lines(columns: Iterable[Column]) -> Sentences:
     """'A and B: about 14 further tracks would separate them in MAE; 20 in k'; one line a pair."""
     metrics: dict[str, dict[int, list[str]]] = {}  # of a pair, by the number of tracks
     for column in columns:
@@ -167,7 +167,7 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
     return tuple(lines)
 
 
-def verdict_lines(section: StudySection) -> RemarkTexts:
+def verdict_lines(section: StudySection) -> Sentences:
     """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out.
 
     'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason.
@@ -186,7 +186,7 @@ def verdict_lines(section: StudySection) -> RemarkTexts:
     )
 
 
-def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
+def merge_sentences(said: Iterable[tuple[str, str]]) -> Sentences:
     """Each sentence once, after the metrics that it is about, unless it names them itself."""
     metrics: dict[str, list[str]] = {}
     for metric, sentence in said:
@@ -201,7 +201,7 @@ MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
 
-def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tuple[Row, ...]:
+def section_remarks(section: StudySection, *, without: Sentences = ()) -> tuple[Row, ...]:
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
@@ -214,26 +214,25 @@ def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tupl
     return tuple(Row(label, printable(text)) for label, texts in said.items() for text in texts)
 
 
-def section_notes(section: StudySection) -> RemarkTexts:
+def section_notes(section: StudySection) -> Sentences:
     """Notes of a table and of its columns, each once."""
     in_columns = merge_sentences((c.metric, note) for c in section.columns for note in c.notes)
     return tuple(dict.fromkeys((*section.notes, *in_columns)))
 
 
-def shared_notes(sections: tuple[StudySection, ...]) -> RemarkTexts:
+def shared_notes(sections: tuple[StudySection, ...]) -> Sentences:
     """Notes that all of several tables have."""
     first, *others = [section_notes(section) for section in sections] or [()]
     return tuple(n for n in first if all(n in other for other in others)) if others else ()
 
 
-def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Row, ...]:
+def failures(study: Study) -> tuple[Row, ...]:
     """One sentence for each run that failed; the rest is counted. Runs without a file: `gaps`."""
     every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.failed_pairs)
-    listed = [
-        Row("failed", printable(f"{run_name(each)}: {each.failure}")) for each in every[:limit]
-    ]
-    rest = len(every) - len(listed)
-    return tuple([*listed, Row("failed", f"and {words.count(rest)} more")] if rest else listed)
+    texts = [printable(f"{run_name(each)}: {each.failure}") for each in every[:MAX_FAILURES]]
+    rest = len(every) - len(texts)
+    texts += [f"and {words.count(rest)} more"] if rest else []
+    return tuple(labelled("failed", texts))
 
 
 def missing_files(study: Study) -> tuple[Row, ...]:
@@ -242,10 +241,8 @@ def missing_files(study: Study) -> tuple[Row, ...]:
     for each in study.missing:
         tracks.setdefault(each.estimator, []).append(each.track)
     total = len(study.plan.tracks)
-    return tuple(
-        Row("no file", printable(f"{name}, on {format_tracks(names, total)}"))
-        for name, names in tracks.items()
-    )
+    texts = (f"{name}, on {format_tracks(names, total)}" for name, names in tracks.items())
+    return tuple(labelled("no file", map(printable, texts)))
 
 
 def format_tracks(tracks: list[str], total: int) -> str:
@@ -268,13 +265,11 @@ def doubt_lines(study: Study, *, without: str = "") -> tuple[Row, ...]:
                 continue
             tracks.setdefault((each.estimator, kind), {}).setdefault(each.track, sentence)
     total = len(study.plan.tracks)
-    return tuple(
-        Row(
-            "doubt",
-            printable(f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"),
-        )
+    texts = (
+        f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"
         for (name, _), said in tracks.items()
     )
+    return tuple(labelled("doubt", map(printable, texts)))
 
 
 def monte_carlo_lines(study: Study) -> tuple[Row, ...]:
@@ -336,7 +331,6 @@ def run_name(each: TaskResult | PairResult) -> str:
 
 NO_VALUE = "no value on any track"
 
-Sentences = tuple[str, ...]
 Marks = tuple[str, ...]  # letters of footnotes
 
 
