@@ -41,7 +41,7 @@ RUN_FLAGS = (
     *("json", "plot", "save", "diff"),
 )
 # of a whole study
-WHOLE_FLAGS = (*("scheduler", "list", "fail_if", "format", "json", "plot", "save", "diff"),)
+WHOLE_FLAGS = ("scheduler", "list", "fail_if", "format", "json", "plot", "save", "diff")
 DIFF_FLAGS = ("diff", "fail_if", "format", "json")  # of a comparison of two studies
 
 
@@ -117,11 +117,6 @@ def _check_flags(chosen: argparse.Namespace) -> None:
                 f"{_flag(name)} means nothing with --part, which leaves results in the cache; "
                 "give it to the run that gathers"
             )
-    _check_formats(chosen)
-
-
-def _check_formats(chosen: argparse.Namespace) -> None:
-    """Complain about two formats of one stream."""
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.json and chosen.format:

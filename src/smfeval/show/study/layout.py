@@ -245,21 +245,15 @@ def headline_grid(study: Study, *, intervals: Collection[str] = ("k",)) -> Grid 
         return None
     grid = _grid(study, section, "estimator", section_scales(study.sections), ())
     grid = grid.brief((*HEADLINES, *study.plan.headlines))
-    bare = [head.title not in intervals for head in grid.columns]
-    rows = [
-        tuple(
-            replace(cell, low=None, high=None) if without else cell
-            for cell, without in zip(row.cells, bare, strict=True)
+    rows = []
+    for row in grid.rows:
+        cells = (
+            cell if head.title in intervals else replace(cell, low=None, high=None)
+            for cell, head in zip(row.cells, grid.columns, strict=True)
         )
-        for row in grid.rows
-    ]
-    return replace(
-        grid,
-        title="",
-        columns=tuple(replace(h, title=SHORT.get(h.title, h.title)) for h in grid.columns),
-        rows=tuple(replace(row, cells=cells) for row, cells in zip(grid.rows, rows, strict=True)),
-        remarks=(),
-    )
+        rows.append(replace(row, cells=tuple(cells)))
+    columns = (replace(head, title=SHORT.get(head.title, head.title)) for head in grid.columns)
+    return replace(grid, title="", columns=tuple(columns), rows=tuple(rows), remarks=())
 
 
 def gauges(study: Study) -> dict[str, str]:
@@ -338,15 +332,11 @@ def _table_cells(
 
     Then the best is marked there: tests are made on shared tracks.
     """
-    if cell is None:
-        own = other = TableCell.of(None, unit)
-        own = replace(own, marks=marks)
-        return (own,) if column.shared_tracks is None else (own, other)
-    best = cell.best and contender
-    own = TableCell.of(cell.median, unit, bold=best, marks=marks)
+    median, shared, best = (cell.median, cell.shared, cell.best) if cell else (None, None, False)
+    own = TableCell.of(median, unit, bold=best and contender, marks=marks)
     if column.shared_tracks is None:
         return (own,)
-    other = TableCell.of(cell.shared, unit, bold=own.bold)
+    other = TableCell.of(shared, unit, bold=own.bold)
     return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 
