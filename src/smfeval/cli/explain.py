@@ -117,6 +117,5 @@ def _scans(chosen: argparse.Namespace, evaluation: Evaluation | None) -> ScanGeo
 
     path, own = split_source(chosen.scans)
     voxel_m = VOXEL_M if chosen.voxel is None else chosen.voxel
-    return scan_geometry(
-        scan_normals(read_clouds(path, own.get("topic")), voxel_m=voxel_m), evaluation
-    )
+    normals = scan_normals(read_clouds(path, own.get("topic")), voxel_m=voxel_m)
+    return scan_geometry(normals, evaluation)

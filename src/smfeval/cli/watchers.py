@@ -206,10 +206,9 @@ class BeliefWatcher:
         for name in ("process", "whatever", "gaussian"):
             saved_watch[name] = EProcess(**saved_watch[name])
         old = BeliefWatch(**saved_watch | {"alert": self.watch.alert})
-        same, other = (
-            (each.process.false_alarms, each.process.tails) for each in (old, self.watch)
-        )
-        refuse_other(same == other and state["asked"] == self.state()["asked"])
+        same, own = old.process, self.watch.process
+        alike = (same.false_alarms, same.tails) == (own.false_alarms, own.tails)
+        refuse_other(alike and state["asked"] == self.state()["asked"])
         self.watch = old
         for each, saved in zip((self.first, self.second), state["streams"], strict=True):
             refuse_other(each.stream.lines.name == saved["name"])
