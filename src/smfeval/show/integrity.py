@@ -64,9 +64,8 @@ def integrity_sections(found: Integrity, alignment: str) -> list[ReportSection]:
     reasons = dict.fromkeys(each.reason for each in found.shares.values() if each.reason)
     rows += [*labelled("CI", reasons), *labelled("note", (*found.missing, *found.notes))]
     headings = ("error", "limit", "level (median)", "largest error", "error/level")
-    table = Table(
-        (*headings, "available", "MI", "HMI"), tuple(map(_level_cells, found.regions.components))
-    )
+    rows_of_levels = tuple(map(_level_cells, found.regions.components))
+    table = Table((*headings, *SHARES.values()), rows_of_levels)
     regions = ReportSection(TITLE, (found.sentence,), _regions_table(found), tuple(rows))
     return [regions, ReportSection(LEVELS, table=table)]
 

@@ -61,9 +61,8 @@ def text(result: Result) -> str:
 def plot(subject: Drawable, name: str | None = None) -> "Figure":
     """A figure by its name; by default the first one."""
     if isinstance(subject, SavedResult):
-        raise OptionError(
-            f"{subject.name}: a saved result has no scans to draw; evaluate its files again"
-        )
+        why = "a saved result has no scans to draw; evaluate its files again"
+        raise OptionError(f"{subject.name}: {why}")
     from smfeval.show.figures.gallery import figure_of  # noqa: PLC0415  matplotlib is slow
 
     return figure_of(subject, name)
@@ -93,9 +92,8 @@ def section_of(subject: Drawable) -> tuple[str, ReportSection]:
         section = ReportSection(lead=(subject.verdict.headline,), rows=tuple(rows))
         return subject.estimate.provenance.name, section
     if isinstance(subject, Track | ParticleTrack):
-        return subject.provenance.name, ReportSection(
-            rows=tuple(check.track_rows(examine(subject)))
-        )
+        section = ReportSection(rows=tuple(check.track_rows(examine(subject))))
+        return subject.provenance.name, section
     if isinstance(subject, Result) and type(subject) in HEADLINES:
         title, sentences = HEADLINES[type(subject)](subject)
         table = results_table.table_of([(title, subject.to_dict())])

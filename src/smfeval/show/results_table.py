@@ -76,11 +76,10 @@ class ResultTable:
         def key(row: ResultRow) -> tuple[bool, Any]:
             number = row.numbers.get(name)
             value = row.about.get(name) if number is None else number.value
-            return value is None or value != value, value  # noqa: PLR0124  a NaN is not itself
+            lacks = value is None or value != value  # noqa: PLR0124  a NaN is not itself
+            return lacks, None if lacks else value
 
-        lacking = [row for row in self.rows if key(row)[0]]
-        having = sorted((row for row in self.rows if not key(row)[0]), key=key)
-        return ResultTable(self.kind, (*having, *lacking))
+        return ResultTable(self.kind, tuple(sorted(self.rows, key=key)))
 
 
 def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:

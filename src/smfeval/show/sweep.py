@@ -59,10 +59,8 @@ def extent(sweep: Sweep) -> str:
     estimators = len({point.estimator for point in sweep.points})
     tracks = len({point.track for point in sweep.points})
     failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
-    return (
-        f"{sweep.name}: {words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}, "
-        f"{words.count(len(sweep.points), 'run')}{failed}"
-    )
+    size = f"{words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}"
+    return f"{sweep.name}: {size}, {words.count(len(sweep.points), 'run')}{failed}"
 
 
 def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
@@ -70,10 +68,8 @@ def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [HEADINGS]
     for effect in sweep.effects:
         rows.append((effect.estimator, effect.knob, *_effect_cells(effect, effect.tracks)))
-        if len(effect.tracks) > 1:
-            rows += [
-                ("", f"  {each.track}", *_effect_cells(each, [each])) for each in effect.tracks
-            ]
+        apart = effect.tracks if len(effect.tracks) > 1 else ()
+        rows += [("", f"  {each.track}", *_effect_cells(each, [each])) for each in apart]
     return rows
 
 
@@ -128,10 +124,8 @@ def held_intervals(effect: KnobEffect, unearned: float) -> str:
         wide = f"{too_wide} wider than {words.fixed(unearned, 3)}, which shows nothing"
         shown.append((text, f" ({wide})" if too_wide else ""))
     (plain, wide), (divided, wide_divided) = shown
-    return (
-        f"{plain} intervals of a track hold {words.slope(unearned)}{wide}; "
-        f"with the error divided out {divided}{wide_divided}"
-    )
+    hold = f"{plain} intervals of a track hold {words.slope(unearned)}{wide}"
+    return f"{hold}; with the error divided out {divided}{wide_divided}"
 
 
 def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
@@ -215,6 +209,7 @@ DOINGS: dict[Label, str] = {
     "not more accurate": "more confident, not more accurate",
     "undecided": "more confident; whether more accurate is undecided",
 }
+TIGHT = ("between", "not more accurate", "worse")  # labels of knobs that make it overconfident
 
 
 def knob_sentences(sweep: Sweep) -> list[str]:
@@ -232,9 +227,7 @@ def knob_sentences(sweep: Sweep) -> list[str]:
             grow = [each.estimator for each in those if each.label == "worse"]
             more = f" (the errors of {words.join(grow)} grow)" if grow else ""
             parts.append(f"{turned} makes {_whose(sweep, those)} {doing}{more}.")
-        tight = [
-            each for each in effects if each.label in ("between", "not more accurate", "worse")
-        ]
+        tight = [each for each in effects if each.label in TIGHT]
         sentences.append(" ".join([*parts, *_best_tried(knob, tight)]))
     return [*sentences, *(f"{line}." for line in unmoved_lines(sweep))]
 

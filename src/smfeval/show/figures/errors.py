@@ -87,9 +87,8 @@ def _draw_error(
     time, error, *spread = time_series(stamp, *series, origin_ns=origin_ns)
     draw_series(axes, time, error, color=colour(0), label="error")
     for _, middle, _ in spread:
-        axes.plot(
-            time, middle, color=GREY, ls="--", lw=0.8, zorder=1.8, label=f"reported {SIGMA} (RMS)"
-        )
+        legend = f"reported {SIGMA} (RMS)"
+        axes.plot(time, middle, color=GREY, ls="--", lw=0.8, zorder=1.8, label=legend)
         edge = BAND_SIGMAS * middle
         draw_band(axes, time, middle, edge, color=BAND_GREY, label=f"{SIGMA} to 3{SIGMA}")
     axes.margins(x=0.01)

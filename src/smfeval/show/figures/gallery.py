@@ -39,12 +39,11 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
     """One sentence for each estimate that is not in every shared figure."""
     figures = [name for name in BELIEF_FIGURES if name in drawn]
     for each in found:
+        name = estimate_name(each)
         if figures and not has_belief(each):
-            yield f"{estimate_name(each)} reports no uncertainty: not in {words.join(figures)}"
+            yield f"{name} reports no uncertainty: not in {words.join(figures)}"
         elif "log" in drawn and has_belief(each) and not has_log_parts(each):
-            yield (
-                f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
-            )
+            yield f"{name} has particles: not in log, where Gaussians are split in two"
 
 
 def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:

@@ -95,15 +95,11 @@ def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
     start = min(int(each.stamp[0]) for each in repeats)
     bands: set[tuple[int, float, float]] = set()
     for number, each in enumerate(repeats):
-        shown = check_positive(each.anees, f"ANEES of {each.estimator}")
-        time, drawn, low, high = time_series(
-            each.stamp, shown, each.low, each.high, origin_ns=start
-        )
-        name = f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}"
-        outside = f"{words.share(each.outside)} outside"
-        draw_series(
-            axes, time, drawn, **line_style(number), label=f"{escape_name(name)}, {outside}"
-        )
+        series = check_positive(each.anees, f"ANEES of {each.estimator}"), each.low, each.high
+        time, drawn, low, high = time_series(each.stamp, *series, origin_ns=start)
+        name = escape_name(f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}")
+        legend = f"{name}, {words.share(each.outside)} outside"
+        draw_series(axes, time, drawn, **line_style(number), label=legend)
         band = (each.runs, float(each.low[0]), float(each.high[0]))
         if band not in bands:
             label = None if bands else f"{words.level(BAND)} if consistent"
@@ -172,15 +168,12 @@ def _draw_names(
     gap = 0.03 * (ends[1] - ends[0])
     sides = (order[:half], ends[0] - gap, "right"), (order[half:][::-1], ends[1] + gap, "left")
     for side, edge, align in sides:
+        beside = edge + (-0.5 if align == "right" else 0.5) * gap
         for row, name in enumerate(side):
-            y = height - NAME_STEP * row
-            axes.plot(
-                [place[name], place[name], edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7
-            )
-            legend = f"{escape_name(name)} ({words.fixed(place[name], 2)})"
-            axes.text(
-                edge + (-0.5 if align == "right" else 0.5) * gap, y, legend, ha=align, va="center"
-            )
+            rank, y = place[name], height - NAME_STEP * row
+            axes.plot([rank, rank, edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7)
+            legend = f"{escape_name(name)} ({words.fixed(rank, 2)})"
+            axes.text(beside, y, legend, ha=align, va="center")
     return height - NAME_STEP * (half - 1)
 
 

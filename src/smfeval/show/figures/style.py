@@ -188,10 +188,8 @@ def draw_series(axes: Axes, time: Floats, curve: Floats, **look: Any) -> None:
     low, middle, high = curve
     (line,) = axes.plot(time, middle, **look)
     if (high > low).any():
-        step = words.duration(float(np.nanmedian(np.diff(time))))
-        band = axes.fill_between(
-            time, low, high, color=line.get_color(), label=f"range over {step}"
-        )
+        label = f"range over {words.duration(float(np.nanmedian(np.diff(time))))}"
+        band = axes.fill_between(time, low, high, color=line.get_color(), label=label)
         band.set(alpha=RANGE_OPACITY, lw=0, zorder=1.5)
     alone = isolated_points(middle)
     if alone.any():

@@ -65,9 +65,8 @@ def magnification(covariance: Floats, extent: float) -> float:
         return 1.0
     wanted = MAGNIFIED_SHARE * extent / radius
     decade = 10.0 ** np.floor(np.log10(wanted))
-    return float(
-        decade * MAGNIFICATION_STEPS[wanted / decade * (1 + 1e-9) >= MAGNIFICATION_STEPS].max()
-    )
+    small = wanted / decade * (1 + 1e-9) >= MAGNIFICATION_STEPS
+    return float(decade * MAGNIFICATION_STEPS[small].max())
 
 
 ELLIPSE_COUNT = 12  # ellipses along the way

@@ -116,14 +116,13 @@ def option_rows(options: Options) -> list[Row]:
         else f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
     )
     noise = ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans"))
+    assumed = (f"{sigma}, {how} (assumed)" for sigma, how in noise if sigma is not None)
     level = words.level(options.intervals.level)
     return [
         Row("alignment", f"{options.alignment or BY_GAUGE}{start}"),
         Row("association", f"{options.association}, time offset {offset}"),
         Row("tolerance", tolerance),
-        *labelled(
-            "reference noise", (f"{s}, {how} (assumed)" for s, how in noise if s is not None)
-        ),
+        *labelled("reference noise", assumed),
         Row("axes", options.axes),
         Row("CI", f"{level}, {options.intervals.method or 'none'}"),
     ]

@@ -19,10 +19,8 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
     comparison = of_pairs.with_short_names(comparison)
     pairs, attribution = comparison.pairs, comparison.attribution
     short = [f"{pair.a} and {pair.b}" for pair in pairs]
-    axes = comparison.options.axes
-    tracks = drawn_tracks(
-        [(f"{stem(pair.a)} and {stem(pair.b)}", pair.scored, axes) for pair in pairs]
-    )
+    stems, axes = [f"{stem(pair.a)} and {stem(pair.b)}" for pair in pairs], comparison.options.axes
+    tracks = drawn_tracks([(name, p.scored, axes) for name, p in zip(stems, pairs, strict=True)])
     first = []
     if attribution is not None:
         first = [ReportSection(table=of_pairs.k_pair_matrix(comparison))]

@@ -78,6 +78,7 @@ HEADLINES = (
 SHORT = {"energy score": "energy", "log score": "log", "90 % coverage": "coverage"}
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
+COLUMN_GAP = 3  # characters between columns
 
 
 def marks_text(marks: Marks) -> str:
@@ -187,17 +188,16 @@ class Grid:
         """Whether verdicts are counted."""
         return any(row.verdicts for row in self.rows)
 
-    def blocks(self, style: NumberStyle, *, limit: int, apart: int = 3) -> list[list[int]]:
+    def blocks(self, style: NumberStyle, *, limit: int) -> list[list[int]]:
         """Places of the columns that stand side by side in so many characters."""
         names = max((len(str(row)) + len(row.marks) for row in self.rows), default=0)
         widths = []
         for at, head in enumerate(self.columns):
             cells = [row.cells[at] for row in self.rows]
-            values = max((len(cell.value_in(style)) for cell in cells), default=0)
-            ends = max(
-                (len(cell.interval_in(style)) + len(cell.marks) for cell in cells), default=0
-            )
-            widths.append(apart + max(len(str(head)), values + 1 + ends))
+            values = (len(cell.value_in(style)) for cell in cells)
+            ends = (len(cell.interval_in(style)) + len(cell.marks) for cell in cells)
+            both = max(values, default=0) + 1 + max(ends, default=0)
+            widths.append(COLUMN_GAP + max(len(str(head)), both))
         return column_blocks(names, widths, limit=limit)
 
     def brief(self, titles: tuple[str, ...]) -> "Grid":

@@ -106,9 +106,8 @@ def _best_text(study: Study, column: Column) -> str | None:
     """'best by log score: A (3.2 nat), not separated from B', or why nobody is."""
     if column.unmarked is not None:
         return column.unmarked
-    marked = [
-        cell for cell in column.cells if cell.best and cell.estimator in study.plan.contenders
-    ]
+    contenders = study.plan.contenders
+    marked = [cell for cell in column.cells if cell.best and cell.estimator in contenders]
     if not marked:
         return None
     medians = [(number.value, cell) for cell in marked if (number := cell.shared or cell.median)]

@@ -77,9 +77,8 @@ def _sections(rows: tuple[UpdatesRow, ...]) -> Iterator[ReportSection]:
                 (row.estimator, *(cell_text(name, row.numbers.get(name)) for name in known))
                 for row in rows
             ]
-            yield ReportSection(
-                title, table=Table.of_texts([head, *cells]), notes=(f"  {meaning}",)
-            )
+            table = Table.of_texts([head, *cells])
+            yield ReportSection(title, table=table, notes=(f"  {meaning}",))
 
 
 def cell_text(name: str, number: Number | None) -> str:
