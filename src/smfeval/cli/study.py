@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,10 +63,8 @@ def run(chosen: argparse.Namespace) -> int:
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
-        print(
-            f"{plans.plan_extent(plan, found)}\n" if chosen.quiet else plans.listing(plan, found),
-            end="",
-        )
+        text = f"{plans.plan_extent(plan, found)}\n" if chosen.quiet else plans.listing(plan, found)
+        print(text, end="")
         return 0
 
     check_output_folder(plan.output)
@@ -98,10 +97,8 @@ def _read_plan(chosen: argparse.Namespace) -> Plan:
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
-    for name in RUN_FLAGS if drafting else ("output",):
-        if getattr(chosen, name):
-            word = {"plan": chosen.plan, "output": "-o"}.get(name, _flag(name))
-            raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
+    _refuse(chosen, RUN_FLAGS if drafting else (), "with --init")
+    _refuse(chosen, () if drafting else ("output",), "without --init")
     if chosen.diff is not None:
         _check_diff_flags(chosen)
         return
@@ -111,20 +108,22 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError(
             "a plan is needed: smfeval study STUDY.toml, or smfeval study FOLDER, which drafts it"
         )
-    for name in WHOLE_FLAGS if chosen.part is not None else ():
-        if getattr(chosen, name):
-            raise OptionError(
-                f"{_flag(name)} means nothing with --part, which leaves results in the cache; "
-                "give it to the run that gathers"
-            )
+    if chosen.part is not None:
+        instead = "leaves results in the cache; give it to the run that gathers"
+        _refuse(chosen, WHOLE_FLAGS, f"with --part, which {instead}")
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.json and chosen.format:
         raise OptionError(TWO_FORMATS)
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _refuse(chosen: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Complain about the first of these flags that is given."""
+    for name in names:
+        if getattr(chosen, name):
+            called = {"plan": chosen.plan, "output": "-o"}
+            word = called.get(name, f"--{name.replace('_', '-')}")
+            raise OptionError(f"{word} means nothing {why}")
 
 
 def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
@@ -161,12 +160,10 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
         with writing(plan.output / f"{chosen.recipe}.tex") as stream:
             stream.write(paper.text(study).encode())
     if len(study.failed_runs) + len(study.missing) == len(study.results):
-        first = study.failed_runs[0]
-        raise FormatError(
-            f"no run could be scored: {len(study.failed_runs)} failed; the first, "
-            f"{first.estimator} on "
-            f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
-        )
+        first, failed = study.failed_runs[0], len(study.failed_runs)
+        why = f"{failed} failed; the first, {first.estimator} on {first.track}: {first.failure}"
+        where = f"all of them are in {study.plan.output / TASKS}"
+        raise FormatError(f"no run could be scored: {why}; {where}")
     texts = {entry.suffix: entry.text for entry in FORMATS.values()}
     for path in outputs_of(chosen, "document", "table"):
         write_text(path, texts[path.suffix.lower()](study))
@@ -275,10 +272,8 @@ def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
 
 def _check_diff_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that mean nothing between two studies."""
-    for name in (*RUN_FLAGS, "recipe", "force"):
-        if name not in DIFF_FLAGS and getattr(chosen, name):
-            word = chosen.plan if name == "plan" else _flag(name)
-            raise OptionError(f"{word} means nothing with --diff, which reads two finished studies")
+    others = (name for name in (*RUN_FLAGS, "recipe", "force") if name not in DIFF_FLAGS)
+    _refuse(chosen, others, "with --diff, which reads two finished studies")
     if chosen.format not in (None, "terminal", "markdown"):
         raise OptionError(f"--diff is written as terminal, markdown or --json, not {chosen.format}")
     if chosen.json and chosen.format:

@@ -86,9 +86,8 @@ def _joined(first: Track, second: Track) -> Track:
     if isinstance(first, GaussianTrack) != isinstance(second, GaussianTrack):
         raise FormatError(f"{first.provenance.name}: some rows have a covariance, some not")
     names += ["covariance"] if isinstance(first, GaussianTrack) else []
-    return first.with_arrays(
-        {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names}
-    )
+    parts = {name: [getattr(first, name), getattr(second, name)] for name in names}
+    return first.with_arrays({name: np.concatenate(both) for name, both in parts.items()})
 
 
 @dataclass
@@ -355,6 +354,5 @@ def _thawed(value: Any) -> Any:
 def refuse_other(same: bool) -> None:
     """Raise where a state is not of this watch."""
     if not same:
-        raise OptionError(
-            "the state is of other files or options; delete it to begin anew, or name another"
-        )
+        remedy = "delete it to begin anew, or name another"
+        raise OptionError(f"the state is of other files or options; {remedy}")
