@@ -12,6 +12,7 @@ from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.show.report import Report, Row, Table
+from smfeval.show.series import sigma
 from smfeval.show.study.layout import Grid, TableCell, marks_text
 from smfeval.show.study.remarks import answer_text, headline_remarks, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headline_grids, marks_legend
@@ -31,8 +32,7 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
     residuals = evaluation.position.residuals
     if residuals.covariance is None:
         return None
-    size = np.linalg.norm(residuals.error, axis=1)
-    ratio = size / np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
+    ratio = np.linalg.norm(residuals.error, axis=1) / sigma(residuals)
     middle = binned_medians(evaluation.position.estimate.stamp, ratio, width=width)
     low, high = (words.number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]

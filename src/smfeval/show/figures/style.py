@@ -41,19 +41,16 @@ BAND_GREY = "0.88"  # the grey of bands around them
 RANGE_OPACITY = 0.25  # of the range of many scans around their median
 COLOUR_MAP = "viridis"
 
-STYLE: dict[Any, Any] = {
+LETTERS = (
+    *("font.size", "axes.labelsize", "axes.titlesize", "figure.titlesize"),
+    *("xtick.labelsize", "ytick.labelsize", "legend.fontsize"),
+)
+STYLE: dict[Any, Any] = dict.fromkeys(LETTERS, POINTS) | {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so figures look alike everywhere
     "mathtext.fontset": "dejavusans",
     "text.usetex": False,
-    "font.size": POINTS,
-    "axes.labelsize": POINTS,
-    "axes.titlesize": POINTS,
     "axes.titlelocation": "left",
     "axes.titlepad": 4,
-    "figure.titlesize": POINTS,
-    "xtick.labelsize": POINTS,
-    "ytick.labelsize": POINTS,
-    "legend.fontsize": POINTS,
     "legend.frameon": False,
     "legend.handlelength": 1.8,
     "legend.handletextpad": 0.5,

@@ -121,10 +121,8 @@ def tracks_from_above(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> 
     found = evaluation_list(evaluations)
     errors = np.concatenate([each.position.series["ape"] for each in found])
     norm = error_scale(errors[errors <= LOST * _extent_m(found[0])])
-    drawn = [
-        _draw_track(panel, each, name, norm)
-        for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
-    ]
+    named = zip(panels, found, estimator_names(found), strict=True)
+    drawn = [_draw_track(panel, each, name, norm) for panel, each, name in named]
     _draw_ellipses(panels, found)
     points = np.concatenate(drawn)
     room = ROOM * float(np.ptp(points, axis=0).max()) or 1.0
