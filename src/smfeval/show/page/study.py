@@ -114,15 +114,11 @@ def _values(study: Study) -> dict[str, Any]:
     metrics, section = [], remarks.whole_section(study)
     cells = {column.metric: column.cells for column in (section.columns if section else ())}
     for metric in (each for each in _metrics(study) if each in NUMBERS):
-        points = [
-            (
-                printable(each.estimator),
-                printable(f"{each.group}/{each.track}"),
-                finite_or_none(dict(each.numbers)[metric].value),
-            )
-            for each in study.results
-            if metric in dict(each.numbers)
-        ]
+        points = []
+        for each in study.results:
+            if (number := dict(each.numbers).get(metric)) is not None:
+                who = printable(each.estimator), printable(f"{each.group}/{each.track}")
+                points.append((*who, finite_or_none(number.value)))
         drawn = {
             "title": str(_head(metric)),
             "log": NUMBERS[metric].decades,
@@ -214,15 +210,9 @@ def _sections(sweep: Sweep) -> Iterator[ReportSection]:
 
 
 def _run(point: Point) -> Cells:
-    return (
-        Cell(point.estimator),
-        Cell(point.track),
-        Cell(format_settings(point.settings)),
-        number_cell(point.precision),
-        number_cell(point.nees_median),
-        number_cell(point.mae),
-        Cell(words.count(point.scored), point.scored),
-    )
+    names = map(Cell, (point.estimator, point.track, format_settings(point.settings)))
+    numbers = map(number_cell, (point.precision, point.nees_median, point.mae))
+    return (*names, *numbers, Cell(words.count(point.scored), point.scored))
 
 
 def _drawn(sweep: Sweep) -> dict[str, Any]:

@@ -136,17 +136,11 @@ def _column(column: Column, keys: Keys) -> dict[str, Any]:
 
 
 def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
-    return {
-        **{name: _plain(getattr(cell, name)) for name in CELL_KEYS},
-        "values": [
-            {
-                "track": track,
-                "value": finite_or_none(value),
-                "tasks": keys.get((cell.estimator, track), []),
-            }
-            for track, value in cell.values
-        ],
-    }
+    values = []
+    for track, value in cell.values:
+        tasks = keys.get((cell.estimator, track), [])
+        values.append({"track": track, "value": finite_or_none(value), "tasks": tasks})
+    return {name: _plain(getattr(cell, name)) for name in CELL_KEYS} | {"values": values}
 
 
 def _task_keys(results: Iterable[TaskResult | PairResult]) -> Keys:

@@ -9,7 +9,7 @@ from math import isnan
 from smfeval import words
 from smfeval.judge.decide import Label
 from smfeval.show.ci import Case, CaseOutcome
-from smfeval.show.study.remarks import MAX_FAILURES, format_tracks, run_name
+from smfeval.show.study.remarks import MAX_FAILURES, format_tracks, run_name, whole_section
 from smfeval.studies.find import StudyTasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import Study, is_failure
@@ -121,7 +121,7 @@ def condition_cases(held: Iterable[HeldCondition]) -> list[Case]:
 
 def contender_labels(study: Study) -> list[Label]:
     """Verdicts of the contenders over all tracks; of all estimators where nobody competes."""
-    whole = [section for section in study.sections if not section.converged_only][-1]
-    known = {each.estimator: each.label for each in whole.pooled}
+    whole = whole_section(study)
+    known = {each.estimator: each.label for each in (whole.pooled if whole else ())}
     names = study.plan.contenders or tuple(each.name for each in study.plan.estimators)
     return [known.get(name, "cannot tell") for name in names]

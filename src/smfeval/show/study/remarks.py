@@ -74,11 +74,8 @@ def answers(study: Study) -> tuple[str, ...]:
         return ()
     columns = {column.metric: column for column in section.columns}
     ranked = next((columns[metric] for metric in RANKED_BY if metric in columns), None)
-    said = (
-        _trust_text(section, columns.get("k")),
-        None if ranked is None else _best_text(study, ranked),
-    )
-    return tuple(each for each in said if each)
+    trust, best = _trust_text(section, columns.get("k")), ranked and _best_text(study, ranked)
+    return tuple(each for each in (trust, best) if each)
 
 
 def answer_text(study: Study) -> str:
@@ -124,11 +121,8 @@ LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
 
 def count_verdicts(study: Study, estimator: str, tracks: Collection[str]) -> str:
     """'5 overconfident, 2 cannot tell': runs of an estimator on some tracks."""
-    labels = Counter(
-        each.verdict
-        for each in study.results
-        if each.estimator == estimator and each.track in tracks and each.verdict
-    )
+    runs = (run for run in study.results if run.estimator == estimator and run.track in tracks)
+    labels = Counter(run.verdict for run in runs if run.verdict)
     known = [label for label in (*LABELS, *sorted({*labels} - {*LABELS})) if labels[label]]
     return ", ".join(f"{words.count(labels[label])} {label}" for label in known)
 
@@ -176,12 +170,10 @@ def verdict_lines(section: StudySection) -> Sentences:
         for reason, tracks in each.left_out:
             often = f"{words.count(len(tracks))} of {words.count(each.judged)}"
             reasons.setdefault(reason, []).append(f"{each.estimator} ({often})")
+    left_out = (f"tracks of {words.join(names)}: {why}" for why, names in reasons.items())
     return (
         *(f"{each.estimator}: {each.sentence}" for each in section.pooled),
-        *(
-            f"no k to pool on tracks of {words.join(names)}: {reason}"
-            for reason, names in reasons.items()
-        ),
+        *(f"no k to pool on {text}" for text in left_out),
     )
 
 
@@ -190,10 +182,11 @@ def merge_sentences(said: Iterable[tuple[str, str]]) -> Sentences:
     metrics: dict[str, list[str]] = {}
     for metric, sentence in said:
         metrics.setdefault(sentence, []).append(metric_title(metric))
-    return tuple(
-        sentence if sentence.startswith(f"{titles[0]}:") else f"{', '.join(titles)}: {sentence}"
-        for sentence, titles in metrics.items()
-    )
+    merged = []
+    for sentence, titles in metrics.items():
+        named = sentence.startswith(f"{titles[0]}:")
+        merged.append(sentence if named else f"{', '.join(titles)}: {sentence}")
+    return tuple(merged)
 
 
 MAX_FAILURES = 10  # listed; the rest is counted

@@ -123,17 +123,14 @@ def _unexplained(study: Study) -> list[str]:
 
 def document(study: Study) -> dict[str, Any]:
     """Every median, as strict JSON data."""
+    estimators = []
+    for row in updates_over_tracks(study.plan, study.results):
+        numbers = {name: number.to_dict() for name, number in row.numbers.items()}
+        estimators.append({"estimator": row.estimator, "runs": row.runs, "numbers": numbers})
     return {
         "schema": SCHEMA,
         "version": __version__,
         "study": study.plan.name,
-        "estimators": [
-            {
-                "estimator": row.estimator,
-                "runs": row.runs,
-                "numbers": {name: number.to_dict() for name, number in row.numbers.items()},
-            }
-            for row in updates_over_tracks(study.plan, study.results)
-        ],
+        "estimators": estimators,
         "notes": _unexplained(study),
     }
