@@ -69,11 +69,9 @@ def _absolute_texts(counted: tuple[HeldOut, ...]) -> list[str]:
     if not pairs:
         return []
     before, after = (sum(pair[at].log_score for pair in pairs) / len(pairs) for at in (0, 1))
-    holds = sum(pair[1].coverage for pair in pairs) / len(pairs)
-    return [
-        f"positions after alignment: log score {words.number(before)} {ARROW} "
-        f"{words.number(after)} nat, 90 % regions hold {words.share(holds)}"
-    ]
+    holds = words.share(sum(pair[1].coverage for pair in pairs) / len(pairs))
+    scores = f"log score {words.number(before)} {ARROW} {words.number(after)} nat"
+    return [f"positions after alignment: {scores}, 90 % regions hold {holds}"]
 
 
 def _published_texts(calibration: Calibration) -> list[str]:
@@ -83,12 +81,9 @@ def _published_texts(calibration: Calibration) -> list[str]:
         return _parameter_texts(law) if calibration.is_recommended else []
     lines = []
     for what, rates, unit in (("position", law.position, "m"), ("rotation", law.rotation, "rad")):
-        said = [
-            f"{words.number(rate**0.5)} per root {per}"
-            for rate, per in zip(rates, UNITS, strict=True)
-            if rate
-        ]
-        lines += [f"sigma of the {what}, {unit}: {', '.join(said)}"] if said else []
+        known = [(rate, per) for rate, per in zip(rates, UNITS, strict=True) if rate]
+        said = ", ".join(f"{words.number(rate**0.5)} per root {per}" for rate, per in known)
+        lines += [f"sigma of the {what}, {unit}: {said}"] if said else []
     return [*lines, "smfeval convert run.tum run.square --belief FILE (--save FILE.json)"]
 
 
@@ -112,10 +107,10 @@ def _table(calibration: Calibration) -> Table:
 
 
 def _outcome_text(held: HeldOut) -> str:
-    said = f"{held.name}: log score {words.number(held.before.log_score)} {ARROW} "
-    said += f"{words.number(held.after.log_score)} nat, 90 % region holds "
-    said += words.share(held.after.coverage)
-    return said + (f", still k {words.number(held.after.k)}" if held.after.k > 1 else "")
+    before, after = (words.number(fit.log_score) for fit in (held.before, held.after))
+    still = f", still k {words.number(held.after.k)}" if held.after.k > 1 else ""
+    holds = f"90 % region holds {words.share(held.after.coverage)}"
+    return f"{held.name}: log score {before} {ARROW} {after} nat, {holds}{still}"
 
 
 def _lost_texts(calibration: Calibration) -> list[str]:
@@ -166,16 +161,12 @@ def noise_line(correction: Correction) -> list[str]:
     factor, noise = words.number(correction.rotation), correction.noise
     law = f"errors that stay give +{UNEARNED_SLOPE}"
     if noise is None:
-        return [
-            f"in the filter: R times {factor} does nearly the same where errors do not "
-            f"depend on R ({law} per nat); smfeval sweep shows it"
-        ]
+        same = "does nearly the same where errors do not depend on R"
+        return [f"in the filter: R times {factor} {same} ({law} per nat); smfeval sweep shows it"]
     slope = f"a sweep of its R has +{noise.slope} per nat, {law}"
     who = correction.learnt.estimator
     if not noise.follows:
         return [f"in {who}: not by {noise.parameter}, which changes the errors, too ({slope})"]
     value = words.number(correction.parameters()[noise.parameter])
-    return [
-        f"in {who}: {noise.parameter} {value} instead of {words.exact(noise.value)} does nearly "
-        f"the same ({slope})"
-    ]
+    instead = f"{noise.parameter} {value} instead of {words.exact(noise.value)}"
+    return [f"in {who}: {instead} does nearly the same ({slope})"]

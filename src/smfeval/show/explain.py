@@ -27,11 +27,8 @@ NONE = "-"
 
 def left_out_lines(left_out: LeftOut) -> list[str]:
     """'3 scans without a matched point (N = 0)', for each reason that applies."""
-    return [
-        f"{words.count(number, 'scan')} {REASONS[name]}"
-        for name, number in asdict(left_out).items()
-        if number
-    ]
+    counts = {name: number for name, number in asdict(left_out).items() if number}
+    return [f"{words.count(number, 'scan')} {REASONS[name]}" for name, number in counts.items()]
 
 
 def nats(value: float | None, *, places: int = 2, signed: bool = False) -> str:
@@ -168,10 +165,8 @@ def last_line(found: Explained) -> str:
         return f"{found.belief}: {of_scans} of the variance of log NEES"
     row = found.explanation.credit
     reported, given = (nats(each, places=1) for each in (row.posterior, row.credit))
-    said = (
-        f"{found.belief}: reported {reported} nat; credit {given}; "
-        f"median difference {nats(row.above_credit, signed=True)}"
-    )
+    above = nats(row.above_credit, signed=True)
+    said = f"{found.belief}: reported {reported} nat; credit {given}; median difference {above}"
     if row.effective_points is None or row.excess is None:
         return f"{said}; without a reference it is not known how much of it is too much"
     kind = "too much" if row.excess > 0 else "too little"
@@ -243,7 +238,6 @@ def _displacement_rows(explanation: Explanation) -> Iterator[Row]:
         gain = f"knowing it takes back {one} nat at one update, {every} at every"
         yield Row(label, f"{shown}; {gain}")
     if found.known:
-        one, every = (
-            needed_displacement(found, size) for size in (found.needed_one_m, found.needed_every_m)
-        )
+        sizes = (found.needed_one_m, found.needed_every_m)
+        one, every = (needed_displacement(found, size) for size in sizes)
         yield Row(label, f"k = 1 would need, at one update: {one}; at every update: {every}")

@@ -76,14 +76,9 @@ def _regions_table(found: Integrity) -> Table:
     def cells(name: str) -> Cells:
         number, ends = found.shares[name], found.binomial[name]
         count = round(number.value * found.counts["scans"])
-        binomial = f"[{', '.join(words.number(100 * end) for end in ends)}]"
-        return (
-            Cell(SHARES[name]),
-            Cell(words.count(count), count),
-            number_cell(number, "%"),
-            Cell(binomial),
-            Cell(MEANING[name]),
-        )
+        scans, share = Cell(words.count(count), count), number_cell(number, "%")
+        binomial = Cell(f"[{', '.join(words.number(100 * end) for end in ends)}]")
+        return Cell(SHARES[name]), scans, share, binomial, Cell(MEANING[name])
 
     headings = ("", "scans", "share [CI]", "[CI if independent]", "meaning")
     return Table(headings, tuple(map(cells, SHARES)))

@@ -24,14 +24,8 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 
 HEADINGS = (
-    "estimator",
-    "knob",
-    "runs",
-    "precision, nat",
-    "NEES slope",
-    "error slope",
-    "error divided out",
-    "verdict",
+    *("estimator", "knob", "runs", "precision, nat", "NEES slope", "error slope"),
+    *("error divided out", "verdict"),
 )
 WIDTH = 98  # columns of a sentence
 PREDICTIONS = ("errors shrink as reported", "errors stay")
@@ -132,18 +126,11 @@ def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
     """Medians of every setting; k of rotation and pose where one of them was scored."""
     shown = [name for name in SPACE_NUMBERS if any(getattr(row, name) for row in sweep.rows)]
     numbers = ("precision", "nees_median", "mae", *shown)
-    return [
-        (*ROW_HEADINGS, *(NUMBERS[name].title for name in shown)),
-        *(
-            (
-                row.estimator,
-                format_settings(row.settings),
-                str(row.tracks),
-                *(str(getattr(row, name) or "-") for name in numbers),
-            )
-            for row in sweep.rows
-        ),
-    ]
+    rows: list[tuple[str, ...]] = [(*ROW_HEADINGS, *(NUMBERS[name].title for name in shown))]
+    for row in sweep.rows:
+        values = (str(getattr(row, name) or "-") for name in numbers)
+        rows.append((row.estimator, format_settings(row.settings), str(row.tracks), *values))
+    return rows
 
 
 def failure_lines(sweep: Sweep) -> list[str]:
@@ -176,11 +163,12 @@ def unmoved_lines(sweep: Sweep) -> list[str]:
     for effect in sweep.effects:
         if effect.label == "unmoved":
             still.setdefault(effect.knob, []).append(effect)
-    return [
-        f"{knob}: the precision of {_whose(sweep, effects)} moves by "
-        f"{words.fixed(max(each.reach_nats for each in effects), 2)} nat at most"
-        for knob, effects in still.items()
-    ]
+    lines = []
+    for knob, effects in still.items():
+        most = words.fixed(max(each.reach_nats for each in effects), 2)
+        whose = _whose(sweep, effects)
+        lines.append(f"{knob}: the precision of {whose} moves by {most} nat at most")
+    return lines
 
 
 def predicted_ends(
