@@ -9,7 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import nees_ratio, rolling_quantiles, sigma, stretch_index, thin_scans
@@ -112,7 +112,7 @@ def _kept_scans(stamp: Ints, series: Sequence[Floats], most: int) -> Ints:
             return kept
     if len(kept) <= 2 * most:
         return kept
-    even = kept[np.linspace(0, len(kept) - 1, most).astype(np.int64)]
+    even = kept[spaced_indices(len(kept), most)]
     extremes = [int(find(values)) for values in series for find in (np.argmin, np.argmax)]
     return np.unique(np.concatenate([even, extremes]))
 

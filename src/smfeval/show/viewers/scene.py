@@ -15,7 +15,7 @@ from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only
+from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only, spaced_indices
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import COLOURS, estimate_name, sigma
 
@@ -147,8 +147,7 @@ def _series(evaluation: Evaluation) -> dict[str, Floats]:
 def _ellipsoids(evaluation: Evaluation) -> Ellipsoids:
     """Ellipsoids of all scans, or of as many as a scene holds, evenly spread."""
     scored, axes = evaluation.position, evaluation.options.axes
-    scans = len(scored.residuals)
-    at = np.unique(np.linspace(0, scans - 1, min(scans, MOST_ELLIPSOIDS)).astype(np.int64))
+    at = spaced_indices(len(scored.residuals), MOST_ELLIPSOIDS)
     limit = np.asarray(honest_quantile(scored.residuals, ELLIPSOID_LEVEL))[at]
     half_axes, rotation = principal_axes(in_space(scored.residuals.predicted_covariance[at], axes))
     return Ellipsoids(
