@@ -14,7 +14,8 @@ from smfeval import read, write
 from smfeval.align.quantities import Extent
 from smfeval.evaluation import Options
 from smfeval.maths import so3
-from smfeval.show.study import csv, document, terminal
+from smfeval.show.study import document, terminal
+from smfeval.show.study.formats import csv_text
 from smfeval.show.study.layout import grids
 from smfeval.studies.find import find_tasks
 from smfeval.studies.plan import Plan, PlannedEstimator, PlannedTrack
@@ -183,7 +184,7 @@ def test_how_residuals_were_scored_is_written(folder, tmp_path):
     assert written["tasks"][0]["scored_under"] == "after a fit"
     again = studied(folder, tmp_path / "out", options=options)  # from the cache
     assert again.results == study.results
-    rows = pl.read_csv(csv.text(study).encode())
+    rows = pl.read_csv(csv_text(study).encode())
     assert rows["alignment"].unique().to_list() == ["se3"]
 
 

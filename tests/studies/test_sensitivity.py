@@ -11,8 +11,8 @@ import smfeval
 from smfeval import evaluate, read
 from smfeval.compare.sensitivity import Alternative
 from smfeval.options import TOLERANCE_S
-from smfeval.show.study import csv, document, terminal
-from smfeval.show.study.formats import markdown_text
+from smfeval.show.study import document, terminal
+from smfeval.show.study.formats import csv_text, markdown_text
 from smfeval.studies.find import find_tasks
 from smfeval.studies.run import run_study
 from smfeval.studies.tables import sensitivity_sections, verdict_moves
@@ -81,7 +81,7 @@ def test_text_markdown_csv_and_json_tell_it_and_the_cache_keeps_it(tmp_path):
         assert "k, association gp" in text
         assert "k_pair, time offset +10 ms" in text
     assert "k, association gp" in markdown_text(first.study)
-    assert "sensitivity,sensitivity of k,false," in csv.text(first.study)
+    assert "sensitivity,sensitivity of k,false," in csv_text(first.study)
     found = document.document(first.study)
     jsonschema.validate(found, SCHEMA)
     assert found["tasks"][0]["alternatives"][0]["name"] == "alignment none"

@@ -85,12 +85,10 @@ def _check_several(chosen: argparse.Namespace, options: dict[str, Any]) -> int:
 
 def _strict_exit_code(found: "Sequence[check.Found | str]") -> int:
     """Exit code 2 if anything at all is in doubt."""
-    examined = [each for each in found if isinstance(each, Examination)]
-    doubts = [
-        f"{each.track.provenance.name}: {doubt}" if len(found) > 1 else doubt
-        for each in examined
-        for doubt in check.reasons_for_doubt(each)
-    ]
-    for doubt in doubts:
-        print(f"smfeval: strict: {doubt}", file=sys.stderr)
-    return 2 if doubts else 0
+    code = 0
+    for each in (each for each in found if isinstance(each, Examination)):
+        name = f"{each.track.provenance.name}: " if len(found) > 1 else ""
+        for doubt in check.reasons_for_doubt(each):
+            print(f"smfeval: strict: {name}{doubt}", file=sys.stderr)
+            code = 2
+    return code

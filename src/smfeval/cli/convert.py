@@ -1,6 +1,7 @@
 """`smfeval convert SRC DST`: any supported format to any other."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,9 @@ def run(chosen: argparse.Namespace) -> int:
         )
 
     result = _summarise_conversion(track, files, chosen)
-    show_result(
-        chosen,
-        lambda: check.conversion_document(result),
-        lambda: check.conversion_line(result),
-        lambda: check.conversion_report(result, verbose=chosen.verbose),
-    )
+    document = partial(check.conversion_document, result)
+    shown = partial(check.conversion_report, result, verbose=chosen.verbose)
+    show_result(chosen, document, lambda: check.conversion_line(result), shown)
     return 0
 
 

@@ -43,10 +43,9 @@ def demo_tracks(*, rng: np.random.Generator) -> dict[str, AnyTrack]:
 def more_tracks(reference: Track, *, rng: np.random.Generator) -> dict[str, AnyTrack]:
     """File name -> track: others to try the verbs on, with errors of their own."""
     second, third = (honest_estimate(reference, rng=rng) for _ in range(2))
+    tight = {"covariance": second.covariance / SECOND_COVARIANCE_DIVISOR}
     return {
-        "second.square": second.with_arrays(
-            {"covariance": second.covariance / SECOND_COVARIANCE_DIVISOR}
-        ),
+        "second.square": second.with_arrays(tight),
         "third.square": third,
         "particles.square": sample_particles(third[np.arange(0, SCANS, PARTICLE_STRIDE)], rng=rng),
         "planar.square": planar_belief(third),
@@ -70,26 +69,23 @@ def simulate_walk(*, rng: np.random.Generator) -> tuple[Track, GaussianTrack]:
 
 def honest_estimate(reference: Track, *, rng: np.random.Generator) -> GaussianTrack:
     """A consistent estimate: autocorrelated errors, and the covariance that they have."""
-    swell = (
-        1 + SIGMA_VARIATION * np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]
-    )  # now more, now less
+    wave = np.sin(np.linspace(0, 20 * np.pi, SCANS))[:, None]  # now more, now less certain
+    swell = 1 + SIGMA_VARIATION * wave
     sigma = np.concatenate([ALONG_TRACK_FACTOR * SIGMA_M, SIGMA_RAD]) * swell
     covariance = sigma[:, :, None] ** 2 * np.eye(6)
     turn = sigma[:, 3:] * correlated_noise(SCANS, rng=rng.spawn(1)[0])
     rotation = so3.compose(reference.rotation, so3.exp(turn))
     error = so3.rotate(rotation, sigma[:, :3] * correlated_noise(SCANS, rng=rng))
-    return GaussianTrack(
-        reference.stamp, reference.position + error, rotation, covariance, about=ABOUT
-    )
+    position = reference.position + error
+    return GaussianTrack(reference.stamp, position, rotation, covariance, about=ABOUT)
 
 
 def sample_particles(belief: GaussianTrack, *, rng: np.random.Generator) -> ParticleTrack:
     """The same belief as equal particles drawn from it: T = T_mean Exp(xi)."""
     count = len(belief) * PARTICLES
-    mean, rotation = (
-        np.repeat(rows, PARTICLES, axis=0) for rows in (belief.position, belief.rotation)
-    )
-    sigma = np.sqrt(np.repeat(belief.covariance[:, range(6), range(6)], PARTICLES, axis=0))
+    variance = belief.covariance[:, range(6), range(6)]
+    rows = (belief.position, belief.rotation, np.sqrt(variance))
+    mean, rotation, sigma = (np.repeat(each, PARTICLES, axis=0) for each in rows)
     draw = sigma * rng.normal(size=(count, 6))
     return ParticleTrack(
         belief.stamp,

@@ -1,6 +1,7 @@
 """`smfeval explain BELIEF --telemetry FILE [--ref REF]`: where a precision comes from."""
 
 import argparse
+from functools import partial
 
 from smfeval.cli.flags import given_files, keywords, read_keywords
 from smfeval.cli.outputs import check_saves, show_result
@@ -42,12 +43,8 @@ def run(chosen: argparse.Namespace) -> int:
         scans = _scans(chosen, evaluation)
     found = Explained(chosen.belief, evaluation, explanation, scans, tuple(notes))
 
-    show_result(
-        chosen,
-        lambda: document(found),
-        lambda: last_line(found),
-        lambda: report(found, verbose=chosen.verbose),
-    )
+    shown = partial(report, found, verbose=chosen.verbose)
+    show_result(chosen, lambda: document(found), lambda: last_line(found), shown)
     return 0
 
 
@@ -76,12 +73,8 @@ def _run_study(chosen: argparse.Namespace) -> int:
     with study_progress(quiet=chosen.quiet) as hear:
         study = run_study(plan, found, progress=hear).study
     rows = updates_over_tracks(plan, study.results)
-    show_result(
-        chosen,
-        lambda: show.document(study),
-        lambda: "\n".join(show.sentences(rows)),
-        lambda: show.report(study),
-    )
+    made, shown = partial(show.document, study), partial(show.report, study)
+    show_result(chosen, made, lambda: "\n".join(show.sentences(rows)), shown)
     return 0
 
 
@@ -117,6 +110,5 @@ def _scans(chosen: argparse.Namespace, evaluation: Evaluation | None) -> ScanGeo
 
     path, own = split_source(chosen.scans)
     voxel_m = VOXEL_M if chosen.voxel is None else chosen.voxel
-    return scan_geometry(
-        scan_normals(read_clouds(path, own.get("topic")), voxel_m=voxel_m), evaluation
-    )
+    normals = scan_normals(read_clouds(path, own.get("topic")), voxel_m=voxel_m)
+    return scan_geometry(normals, evaluation)

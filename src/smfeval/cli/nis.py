@@ -1,6 +1,7 @@
 """`smfeval nis FILE`: do a filter's innovations match their covariance?"""
 
 import argparse
+from functools import partial
 
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
 from smfeval.cli.outputs import check_saves, draw, show_result
@@ -22,12 +23,8 @@ def run(chosen: argparse.Namespace) -> int:
         false_alarms=FALSE_ALARMS if chosen.false_alarms is None else chosen.false_alarms,
     )
     draw(chosen, "nis", report)
-    show_result(
-        chosen,
-        lambda: nis_document(report),
-        lambda: nis_headline(report),
-        lambda: nis_report(report, verbose=chosen.verbose),
-    )
+    shown = partial(nis_report, report, verbose=chosen.verbose)
+    show_result(chosen, lambda: nis_document(report), lambda: nis_headline(report), shown)
     return exit_code(
         condition.violation_by(_value(each, condition), each.sensor)
         for each in report.sensors

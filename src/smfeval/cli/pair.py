@@ -1,6 +1,7 @@
 """`smfeval pair A B [C ...]`: overconfidence without a reference."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from smfeval.cli.conditions import Condition, exit_code, parse_condition
@@ -17,9 +18,8 @@ CONDITION_NAMES = ("k_pair", "lower_bound", "nees_median", "matched")
 
 def run(chosen: argparse.Namespace) -> int:
     """Compare two or more tracks; returns the exit code."""
-    conditions = [
-        parse_condition(text, CONDITION_NAMES, example="k_pair>2") for text in chosen.fail_if
-    ]
+    parse = partial(parse_condition, names=CONDITION_NAMES, example="k_pair>2")
+    conditions = list(map(parse, chosen.fail_if))
     if len(chosen.tracks) < 2:
         raise OptionError("a pair needs two tracks; one was given")
     extrinsics = _extrinsics(chosen)
@@ -36,12 +36,9 @@ def run(chosen: argparse.Namespace) -> int:
             **given,
         )
 
-    show_result(
-        chosen,
-        lambda: pairs.document(comparison),
-        lambda: "\n".join(pairs.last_lines(comparison)),
-        lambda: pairs.report(comparison, verbose=chosen.verbose),
-    )
+    shown = partial(pairs.report, comparison, verbose=chosen.verbose)
+    document = partial(pairs.document, comparison)
+    show_result(chosen, document, lambda: "\n".join(pairs.last_lines(comparison)), shown)
     draw(chosen, "pair", comparison)
     return exit_code(
         condition.violation_by(_value(each, condition), f"{each.a} and {each.b}")

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,16 +23,8 @@ from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import writing
 from smfeval.io.source import is_url, read_start
 from smfeval.show.render import json_text
-from smfeval.show.study import paper, terminal
+from smfeval.show.study import paper, plans, terminal
 from smfeval.show.study.formats import FORMATS
-from smfeval.show.study.plans import (
-    listing,
-    missing_lines,
-    part_failures,
-    part_summary,
-    plan_extent,
-    summary,
-)
 from smfeval.studies.draft import Draft, plan_of_folder
 from smfeval.studies.find import StudyTasks, find_tasks
 from smfeval.studies.plan import Plan, apply_recipe, recipe_named
@@ -49,7 +42,7 @@ RUN_FLAGS = (
     *("json", "plot", "save", "diff"),
 )
 # of a whole study
-WHOLE_FLAGS = (*("scheduler", "list", "fail_if", "format", "json", "plot", "save", "diff"),)
+WHOLE_FLAGS = ("scheduler", "list", "fail_if", "format", "json", "plot", "save", "diff")
 DIFF_FLAGS = ("diff", "fail_if", "format", "json")  # of a comparison of two studies
 
 
@@ -70,11 +63,12 @@ def run(chosen: argparse.Namespace) -> int:
     found = find_tasks(plan)
     _check_inputs(chosen, plan, found)
     if chosen.list:
-        print(f"{plan_extent(plan, found)}\n" if chosen.quiet else listing(plan, found), end="")
+        text = f"{plans.plan_extent(plan, found)}\n" if chosen.quiet else plans.listing(plan, found)
+        print(text, end="")
         return 0
 
     check_output_folder(plan.output)
-    for line in missing_lines(plan, found):
+    for line in plans.missing_lines(plan, found):
         print(f"smfeval: {line}", file=sys.stderr)
     if chosen.part is not None:
         return _run_part(plan, found, chosen)
@@ -103,10 +97,8 @@ def _read_plan(chosen: argparse.Namespace) -> Plan:
 def _check_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that would be ignored."""
     drafting = chosen.init is not None
-    for name in RUN_FLAGS if drafting else ("output",):
-        if getattr(chosen, name):
-            word = {"plan": chosen.plan, "output": "-o"}.get(name, _flag(name))
-            raise OptionError(f"{word} means nothing {'with' if drafting else 'without'} --init")
+    _refuse(chosen, RUN_FLAGS if drafting else (), "with --init")
+    _refuse(chosen, () if drafting else ("output",), "without --init")
     if chosen.diff is not None:
         _check_diff_flags(chosen)
         return
@@ -116,25 +108,22 @@ def _check_flags(chosen: argparse.Namespace) -> None:
         raise OptionError(
             "a plan is needed: smfeval study STUDY.toml, or smfeval study FOLDER, which drafts it"
         )
-    for name in WHOLE_FLAGS if chosen.part is not None else ():
-        if getattr(chosen, name):
-            raise OptionError(
-                f"{_flag(name)} means nothing with --part, which leaves results in the cache; "
-                "give it to the run that gathers"
-            )
-    _check_formats(chosen)
-
-
-def _check_formats(chosen: argparse.Namespace) -> None:
-    """Complain about two formats of one stream."""
+    if chosen.part is not None:
+        instead = "leaves results in the cache; give it to the run that gathers"
+        _refuse(chosen, WHOLE_FLAGS, f"with --part, which {instead}")
     if chosen.list and (chosen.json or chosen.format):
         raise OptionError("--list is plain text; it takes neither --json nor --format")
     if chosen.json and chosen.format:
         raise OptionError(TWO_FORMATS)
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _refuse(chosen: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Complain about the first of these flags that is given."""
+    for name in names:
+        if getattr(chosen, name):
+            called = {"plan": chosen.plan, "output": "-o"}
+            word = called.get(name, f"--{name.replace('_', '-')}")
+            raise OptionError(f"{word} means nothing {why}")
 
 
 def _check_inputs(chosen: argparse.Namespace, plan: Plan, found: StudyTasks) -> None:
@@ -171,12 +160,10 @@ def _conduct(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> Study
         with writing(plan.output / f"{chosen.recipe}.tex") as stream:
             stream.write(paper.text(study).encode())
     if len(study.failed_runs) + len(study.missing) == len(study.results):
-        first = study.failed_runs[0]
-        raise FormatError(
-            f"no run could be scored: {len(study.failed_runs)} failed; the first, "
-            f"{first.estimator} on "
-            f"{first.track}: {first.failure}; all of them are in {study.plan.output / TASKS}"
-        )
+        first, failed = study.failed_runs[0], len(study.failed_runs)
+        why = f"{failed} failed; the first, {first.estimator} on {first.track}: {first.failure}"
+        where = f"all of them are in {study.plan.output / TASKS}"
+        raise FormatError(f"no run could be scored: {why}; {where}")
     texts = {entry.suffix: entry.text for entry in FORMATS.values()}
     for path in outputs_of(chosen, "document", "table"):
         write_text(path, texts[path.suffix.lower()](study))
@@ -201,16 +188,16 @@ def _run_part(plan: Plan, found: StudyTasks, chosen: argparse.Namespace) -> int:
         done = run_part(
             plan, found, part, workers=chosen.workers, fresh=chosen.fresh, progress=progress
         )
-    for sentence in part_failures(done):
+    for sentence in plans.part_failures(done):
         print(f"smfeval: failed: {sentence}", file=sys.stderr)
-    print(part_summary(done, plan))
+    print(plans.part_summary(done, plan))
     return 0
 
 
 def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
     """The tables, or with -q the summary alone; where both are shown it goes to stderr."""
     if chosen.quiet and not chosen.json:
-        print(summary(done))
+        print(plans.summary(done))
         return
     study = done.study
     name = "json" if chosen.json else chosen.format or "terminal"
@@ -226,7 +213,7 @@ def _print(done: StudyRun, chosen: argparse.Namespace) -> None:
         Console().print(render_study(study))
     else:
         print(terminal.text(study, brief=True), end="")
-    print(f"smfeval: {summary(done)}", file=sys.stderr)
+    print(f"smfeval: {plans.summary(done)}", file=sys.stderr)
 
 
 def _integrate(study: Study, conditions: list[Condition], chosen: argparse.Namespace) -> None:
@@ -269,7 +256,7 @@ def _write_draft(chosen: argparse.Namespace, folder: Path, path: Path) -> str:
     plan = read_plan(path)
     for line in _unused_file_lines(draft, every=chosen.verbose):
         print(f"smfeval: left aside: {line}", file=sys.stderr)
-    return f"{path}: {plan_extent(plan, find_tasks(plan))}"
+    return f"{path}: {plans.plan_extent(plan, find_tasks(plan))}"
 
 
 def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
@@ -285,10 +272,8 @@ def _unused_file_lines(draft: Draft, *, every: bool) -> list[str]:
 
 def _check_diff_flags(chosen: argparse.Namespace) -> None:
     """Complain about flags that mean nothing between two studies."""
-    for name in (*RUN_FLAGS, "recipe", "force"):
-        if name not in DIFF_FLAGS and getattr(chosen, name):
-            word = chosen.plan if name == "plan" else _flag(name)
-            raise OptionError(f"{word} means nothing with --diff, which reads two finished studies")
+    others = (name for name in (*RUN_FLAGS, "recipe", "force") if name not in DIFF_FLAGS)
+    _refuse(chosen, others, "with --diff, which reads two finished studies")
     if chosen.format not in (None, "terminal", "markdown"):
         raise OptionError(f"--diff is written as terminal, markdown or --json, not {chosen.format}")
     if chosen.json and chosen.format:

@@ -1,6 +1,7 @@
 """`smfeval sweep SWEEP.toml`: one knob turned; does sharper mean better, or only more confident?"""
 
 import argparse
+from functools import partial
 
 from smfeval.cli.conditions import exit_code
 from smfeval.cli.outputs import check_saves, draw, show_result
@@ -38,12 +39,8 @@ def run(chosen: argparse.Namespace) -> int:
             progress=progress,
         )
 
-    show_result(
-        chosen,
-        sweep.to_dict,
-        lambda: "\n".join(show.knob_sentences(sweep)),
-        lambda: show.text(sweep, verbose=chosen.verbose),
-    )
+    shown = partial(show.text, sweep, verbose=chosen.verbose)
+    show_result(chosen, sweep.to_dict, lambda: "\n".join(show.knob_sentences(sweep)), shown)
     draw(chosen, "sweep", sweep)
     return exit_code(
         f"{effect.estimator}, {effect.knob}: {effect.sentence}"

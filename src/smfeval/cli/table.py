@@ -53,8 +53,7 @@ def _print(table: ResultTable, names: list[str] | None, chosen: argparse.Namespa
     elif chosen.quiet:
         print(results_table.verdicts(table), end="")
     elif chosen.format == "text":
-        print(
-            ReportSection(table=shown_table(table, names, verbose=chosen.verbose), indent=0), end=""
-        )
+        shown = shown_table(table, names, verbose=chosen.verbose)
+        print(ReportSection(table=shown, indent=0), end="")
     else:
         print(table_text(table, ENDINGS[chosen.format], names, verbose=chosen.verbose), end="")

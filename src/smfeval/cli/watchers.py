@@ -86,9 +86,8 @@ def _joined(first: Track, second: Track) -> Track:
     if isinstance(first, GaussianTrack) != isinstance(second, GaussianTrack):
         raise FormatError(f"{first.provenance.name}: some rows have a covariance, some not")
     names += ["covariance"] if isinstance(first, GaussianTrack) else []
-    return first.with_arrays(
-        {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in names}
-    )
+    parts = {name: [getattr(first, name), getattr(second, name)] for name in names}
+    return first.with_arrays({name: np.concatenate(both) for name, both in parts.items()})
 
 
 @dataclass
@@ -206,10 +205,9 @@ class BeliefWatcher:
         for name in ("process", "whatever", "gaussian"):
             saved_watch[name] = EProcess(**saved_watch[name])
         old = BeliefWatch(**saved_watch | {"alert": self.watch.alert})
-        same, other = (
-            (each.process.false_alarms, each.process.tails) for each in (old, self.watch)
-        )
-        refuse_other(same == other and state["asked"] == self.state()["asked"])
+        same, own = old.process, self.watch.process
+        alike = (same.false_alarms, same.tails) == (own.false_alarms, own.tails)
+        refuse_other(alike and state["asked"] == self.state()["asked"])
         self.watch = old
         for each, saved in zip((self.first, self.second), state["streams"], strict=True):
             refuse_other(each.stream.lines.name == saved["name"])
@@ -356,6 +354,5 @@ def _thawed(value: Any) -> Any:
 def refuse_other(same: bool) -> None:
     """Raise where a state is not of this watch."""
     if not same:
-        raise OptionError(
-            "the state is of other files or options; delete it to begin anew, or name another"
-        )
+        remedy = "delete it to begin anew, or name another"
+        raise OptionError(f"the state is of other files or options; {remedy}")

@@ -26,8 +26,8 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
     doubts += ["correct that first: a factor would hide it"] if doubts else []
 
     gain, lost = calibration.gain, len(calibration.held_out) - len(counted)
-    better = sum(each.after.log_score < each.before.log_score for each in counted)
-    proof = f"log score better on {words.count_of(better, len(counted), 'track')}, by {gain}"
+    better = words.count_of(calibration.better, len(counted), "track")
+    proof = f"log score better on {better}, by {gain}"
     proof += "" if gain.low is not None else f" ({gain.reason})"
     proof += f"; {words.count(lost, 'lost track')} not counted" if lost else ""
 
@@ -43,12 +43,8 @@ def report(calibration: Calibration, *, verbose: bool = False) -> Report:
         *labelled("law" if is_law else "publish", _published_texts(calibration)),
         *labelled("note", calibration.notes),
     ]
-    return Report(
-        (
-            ReportSection(calibration.sentence, rows=tuple(rows)),
-            ReportSection(table=_table(calibration)),
-        )
-    )
+    first = ReportSection(calibration.sentence, rows=tuple(rows))
+    return Report((first, ReportSection(table=_table(calibration))))
 
 
 def _learnt_text(calibration: Calibration) -> str:
@@ -72,30 +68,22 @@ def _absolute_texts(counted: tuple[HeldOut, ...]) -> list[str]:
     pairs = [each.absolute for each in counted if each.absolute is not None]
     if not pairs:
         return []
-    before, after = (
-        sum(getattr(pair[at], name) for pair in pairs) / len(pairs)
-        for at, name in ((0, "log_score"), (1, "log_score"))
-    )
-    holds = sum(pair[1].coverage for pair in pairs) / len(pairs)
-    return [
-        f"positions after alignment: log score {words.number(before)} {ARROW} "
-        f"{words.number(after)} nat, 90 % regions hold {words.share(holds)}"
-    ]
+    before, after = (sum(pair[at].log_score for pair in pairs) / len(pairs) for at in (0, 1))
+    holds = words.share(sum(pair[1].coverage for pair in pairs) / len(pairs))
+    scores = f"log score {words.number(before)} {ARROW} {words.number(after)} nat"
+    return [f"positions after alignment: {scores}, 90 % regions hold {holds}"]
 
 
 def _published_texts(calibration: Calibration) -> list[str]:
     """What to do with it: parameters of known systems, or the variances of a law."""
     law = calibration.correction
     if not isinstance(law, GrowthLaw):
-        return _parameter_texts(calibration)
+        return _parameter_texts(law) if calibration.is_recommended else []
     lines = []
     for what, rates, unit in (("position", law.position, "m"), ("rotation", law.rotation, "rad")):
-        said = [
-            f"{words.number(rate**0.5)} per root {per}"
-            for rate, per in zip(rates, UNITS, strict=True)
-            if rate
-        ]
-        lines += [f"sigma of the {what}, {unit}: {', '.join(said)}"] if said else []
+        known = [(rate, per) for rate, per in zip(rates, UNITS, strict=True) if rate]
+        said = ", ".join(f"{words.number(rate**0.5)} per root {per}" for rate, per in known)
+        lines += [f"sigma of the {what}, {unit}: {said}"] if said else []
     return [*lines, "smfeval convert run.tum run.square --belief FILE (--save FILE.json)"]
 
 
@@ -109,12 +97,9 @@ def _table(calibration: Calibration) -> Table:
         (
             each.name + (" (lost)" if each.lost else ""),
             words.count(each.scans),
-            words.number(each.before.k),
-            words.number(each.after.k),
-            words.number(each.before.log_score),
-            words.number(each.after.log_score),
-            words.share(each.before.coverage),
-            words.share(each.after.coverage),
+            *(words.number(fit.k) for fit in (each.before, each.after)),
+            *(words.number(fit.log_score) for fit in (each.before, each.after)),
+            *(words.share(fit.coverage) for fit in (each.before, each.after)),
         )
         for each in calibration.held_out
     ]
@@ -122,10 +107,10 @@ def _table(calibration: Calibration) -> Table:
 
 
 def _outcome_text(held: HeldOut) -> str:
-    said = f"{held.name}: log score {words.number(held.before.log_score)} {ARROW} "
-    said += f"{words.number(held.after.log_score)} nat, 90 % region holds "
-    said += words.share(held.after.coverage)
-    return said + (f", still k {words.number(held.after.k)}" if held.after.k > 1 else "")
+    before, after = (words.number(fit.log_score) for fit in (held.before, held.after))
+    still = f", still k {words.number(held.after.k)}" if held.after.k > 1 else ""
+    holds = f"90 % region holds {words.share(held.after.coverage)}"
+    return f"{held.name}: log score {before} {ARROW} {after} nat, {holds}{still}"
 
 
 def _lost_texts(calibration: Calibration) -> list[str]:
@@ -159,19 +144,14 @@ def _model_texts(calibration: Calibration, *, verbose: bool) -> list[str]:
     return chosen or ([none] if lines else [])
 
 
-def _parameter_texts(calibration: Calibration) -> list[str]:
+def _parameter_texts(correction: Correction) -> list[str]:
     """The correction as parameters of known systems."""
-    correction = calibration.correction
-    if isinstance(correction, GrowthLaw) or not calibration.is_recommended:
-        return []
     found = correction.parameters()
-    if "position_covariance_scale" not in found:
+    names = ("position_covariance_scale", "yaw_covariance_scale")  # it has both or none
+    if names[0] not in found:
         return []
-    position, yaw = (
-        words.number(found[f"{what}_covariance_scale"]) for what in ("position", "yaw")
-    )
-    lines = [f"slam_toolbox: position_covariance_scale {position}, yaw_covariance_scale {yaw}"]
-    return lines + noise_line(correction)
+    scales = ", ".join(f"{name} {words.number(found[name])}" for name in names)
+    return [f"slam_toolbox: {scales}", *noise_line(correction)]
 
 
 def noise_line(correction: Correction) -> list[str]:
@@ -181,16 +161,12 @@ def noise_line(correction: Correction) -> list[str]:
     factor, noise = words.number(correction.rotation), correction.noise
     law = f"errors that stay give +{UNEARNED_SLOPE}"
     if noise is None:
-        return [
-            f"in the filter: R times {factor} does nearly the same where errors do not "
-            f"depend on R ({law} per nat); smfeval sweep shows it"
-        ]
+        same = "does nearly the same where errors do not depend on R"
+        return [f"in the filter: R times {factor} {same} ({law} per nat); smfeval sweep shows it"]
     slope = f"a sweep of its R has +{noise.slope} per nat, {law}"
     who = correction.learnt.estimator
     if not noise.follows:
         return [f"in {who}: not by {noise.parameter}, which changes the errors, too ({slope})"]
     value = words.number(correction.parameters()[noise.parameter])
-    return [
-        f"in {who}: {noise.parameter} {value} instead of {words.exact(noise.value)} does nearly "
-        f"the same ({slope})"
-    ]
+    instead = f"{noise.parameter} {value} instead of {words.exact(noise.value)}"
+    return [f"in {who}: {instead} does nearly the same ({slope})"]

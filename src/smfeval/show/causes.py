@@ -82,11 +82,8 @@ def _verdict_cells(verdict: Verdict | None) -> tuple[str, str]:
 
 def explanation_notes(found: Explanations) -> list[str]:
     """How rows were made, what would explain it under a condition, and what could not be asked."""
-    conditions = [
-        f"{row.name}, {row.assumed}: if {row.condition}"
-        for row in found.rows
-        if row.condition and row.outcome == "explains it"
-    ]
+    explain = [row for row in found.rows if row.condition and row.outcome == "explains it"]
+    conditions = [f"{row.name}, {row.assumed}: if {row.condition}" for row in explain]
     reasons = [f"{row.name}, {row.assumed}: {row.reason}" for row in found.rows if row.reason]
     return [*found.notes, *conditions, *reasons]
 
@@ -95,12 +92,9 @@ def causes_section(found: Diagnoses, *, verbose: bool = False, width: int = WIDT
     """Causes with what to try; `-v` adds biases, tails, windows and what was not tested."""
     if found.reason is not None:
         return ReportSection(CAUSES_TITLE, (f"  {found.reason}",))
-    rows = [
-        Row(each.cause, text)
-        for each in found.found
-        for text in (each.sentence, f"try: {each.advice}")
-    ]
-    rows = rows or [Row("nothing", NO_CAUSE)]
+    rows = [] if found.found else [Row("nothing", NO_CAUSE)]
+    for each in found.found:
+        rows += labelled(each.cause, (each.sentence, f"try: {each.advice}"))
     rows += _detail_rows(found) if verbose else []
     room = width - 4 - max(len(row.label) for row in rows)
     wrapped = (Row(row.label, line) for row in rows for line in wrap(row.text, room))
@@ -140,9 +134,8 @@ def _bias_text(bias: Bias) -> str:
 def _rotation_texts(found: RotationTables) -> Iterator[str]:
     """Bias by axis, tail and regimes of the rotation."""
     for bias in found.bias:
-        mean = words.quantity(bias.mean.value, "1", bias.mean.low, bias.mean.high)
-        scatter = f"of scatter {words.angle(bias.scatter_deg)}"
-        yield f"{bias.axis}: {mean} {scatter} ({words.share(bias.share)} of the mean square)"
+        scatter = f"{bias.mean.text('1')} of scatter {words.angle(bias.scatter_deg)}"
+        yield f"{bias.axis}: {scatter} ({words.share(bias.share)} of the mean square)"
     if found.tail is not None:
         yield _tail_text(found.tail)
     for regime in found.regimes:
@@ -151,11 +144,9 @@ def _rotation_texts(found: RotationTables) -> Iterator[str]:
 
 
 def _tail_text(tail: Tail) -> str:
-    return (
-        f"1 % of scans carry {words.share(tail.top_1)} of the NEES (expected "
-        f"{words.share(tail.expected_1)}), 5 % carry {words.share(tail.top_5)} (expected "
-        f"{words.share(tail.expected_5)})"
-    )
+    expected_1, expected_5 = words.share(tail.expected_1), words.share(tail.expected_5)
+    first = f"1 % of scans carry {words.share(tail.top_1)} of the NEES (expected {expected_1})"
+    return f"{first}, 5 % carry {words.share(tail.top_5)} (expected {expected_5})"
 
 
 def _part_rows(found: Diagnoses) -> Iterator[Row]:

@@ -106,11 +106,8 @@ def track_rows(examination: "Examination", *, verbose: bool = False) -> list[Row
         rows.append(Row("covariance", _health_text(examination.health)))
     if examination.revisits is not None:
         rows.append(Row("loops", _revisits_text(examination.revisits)))
-    return [
-        *rows,
-        *_further_rows(examination, verbose=verbose),
-        *labelled("look at", (finding.sentence for finding in examination.findings)),
-    ]
+    rows += _further_rows(examination, verbose=verbose)
+    return rows + labelled("look at", (finding.sentence for finding in examination.findings))
 
 
 def reading_rows(label: str, track: AnyTrack) -> list[Row]:
@@ -152,12 +149,9 @@ def _further_rows(examination: "Examination", *, verbose: bool) -> list[Row]:
             rows.append(Row("sigma", f"median {sigma} (position, per axis)"))
         rows.append(Row("algorithm", f"{about.algorithm or '?'} {about.version or ''}".strip()))
         rows += labelled("header", (f"{key} {value}" for key, value in about.extra))
-    return [
-        *rows,
-        *_dropped_rows(track),
-        *labelled("note", (*track.provenance.notes, *track.provenance.remarks)),
-        *labelled("doubt", map(doubt_text, examination.doubts)),
-    ]
+    rows += _dropped_rows(track)
+    rows += labelled("note", (*track.provenance.notes, *track.provenance.remarks))
+    return rows + labelled("doubt", map(doubt_text, examination.doubts))
 
 
 def _dropped_rows(track: AnyTrack) -> list[Row]:
@@ -207,11 +201,8 @@ def _health_text(health: "Health") -> str:
     if health.rotation_sigma_rad is not None:
         median_deg = float(np.degrees(health.rotation_sigma_rad.median))
         rotation = f"rotation sigma {words.angle(median_deg)}"
-    parts = [
-        f"rank {rank} of {health.full_rank}",
-        f"position sigma {words.length_range(position.smallest, position.largest)}",
-        rotation,
-    ]
+    sigma = words.length_range(position.smallest, position.largest)
+    parts = [f"rank {rank} of {health.full_rank}", f"position sigma {sigma}", rotation]
     if health.constant:
         parts.append("the same in every scan")
     elif health.growth is not None:
@@ -243,10 +234,7 @@ def document(found: "Found") -> dict[str, Any]:
         "name": track.provenance.name,
         "format": track.provenance.format,
         "representation": track.representation,
-        "body": track.about.body,
-        "world": track.about.world,
-        "gauge": track.about.gauge,
-        "oriented": track.about.oriented,
+        **{name: getattr(track.about, name) for name in ("body", "world", "gauge", "oriented")},
         "convention": track.provenance.convention,
         "motion": asdict(found.motion),
         "covariance": asdict(found.health) if found.health else None,
@@ -262,12 +250,10 @@ def document(found: "Found") -> dict[str, Any]:
 
 def several_document(sources: Sequence[str], found: "Sequence[Found | str]") -> dict[str, Any]:
     """Strict JSON data of several files: a list, under `results`."""
-    results = [
-        {"schema": SCHEMA, "name": source, "error": each}
-        if isinstance(each, str)
-        else document(each)
-        for source, each in zip(sources, found, strict=True)
-    ]
+    results = []
+    for source, each in zip(sources, found, strict=True):
+        refused = {"schema": SCHEMA, "name": source, "error": each}
+        results.append(refused if isinstance(each, str) else document(each))
     return {"schema": SCHEMA, "results": results}
 
 
@@ -293,11 +279,11 @@ def conversion_report(done: Conversion, *, verbose: bool = False) -> Report:
     rows = [
         Row("read", f"{track.provenance.name} ({track.provenance.format})"),
         Row("frames", frames(track)),
+        *labelled("convention", filter(None, [track.provenance.convention])),
+        *_further_rows(done.examination, verbose=verbose),
+        *labelled("assumed", done.assumed),
+        *labelled("lost", done.lost),
     ]
-    if track.provenance.convention:
-        rows.append(Row("convention", track.provenance.convention))
-    rows += _further_rows(done.examination, verbose=verbose)
-    rows += [*labelled("assumed", done.assumed), *labelled("lost", done.lost)]
     return Report((ReportSection(rows=tuple(rows), notes=(conversion_line(done),), indent=0),))
 
 

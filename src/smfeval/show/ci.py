@@ -29,12 +29,8 @@ class Case:
 def junit(suite: str, cases: Sequence[Case]) -> str:
     """The cases as JUnit XML, which Jenkins, GitLab and others show."""
     counted = Counter(case.outcome for case in cases)
-    counts = {
-        "tests": str(len(cases)),
-        "failures": str(counted["failure"]),
-        "errors": str(counted["error"]),
-        "skipped": str(counted["skipped"]),
-    }
+    kinds: dict[str, CaseOutcome] = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    counts = {"tests": str(len(cases)), **{name: str(counted[k]) for name, k in kinds.items()}}
     suites = ET.Element("testsuites", counts)
     inner = ET.SubElement(suites, "testsuite", {"name": words.printable(suite)} | counts)
     for case in cases:
@@ -68,11 +64,10 @@ def verdict_badge(
     """A badge (SVG) of the verdicts of one or several estimators; of a condition that holds."""
     if fails is not None:
         return badge(BADGE_LABEL, fails, FAILED_COLOUR)
-    counted = Counter(labels)
-    worst = next(label for label in COLOURS if counted[label])
+    worst, *others = (label for label in COLOURS if label in labels)
+    said = ", ".join(f"{labels.count(label)} {label}" for label in (worst, *others))
     if len(labels) == 1:
-        return badge(BADGE_LABEL, worst if k is None else f"{worst}, k {k}", COLOURS[worst])
-    said = ", ".join(f"{counted[label]} {label}" for label in COLOURS if counted[label])
+        said = worst if k is None else f"{worst}, k {k}"
     return badge(BADGE_LABEL, said, COLOURS[worst])
 
 

@@ -27,11 +27,8 @@ NONE = "-"
 
 def left_out_lines(left_out: LeftOut) -> list[str]:
     """'3 scans without a matched point (N = 0)', for each reason that applies."""
-    return [
-        f"{words.count(number, 'scan')} {REASONS[name]}"
-        for name, number in asdict(left_out).items()
-        if number
-    ]
+    counts = {name: number for name, number in asdict(left_out).items() if number}
+    return [f"{words.count(number, 'scan')} {REASONS[name]}" for name, number in counts.items()]
 
 
 def nats(value: float | None, *, places: int = 2, signed: bool = False) -> str:
@@ -137,22 +134,21 @@ def report(found: Explained, *, verbose: bool = False) -> Report:
             text = "overconfidence is not shown here: what follows takes k as it stands"
             rows.append(Row("", text))
     if found.explanation is not None:
-        updates = found.explanation.updates
-        scans = words.count_of(updates, updates + found.explanation.left_out.total, "scan")
-        title += f", {scans} explained (medians over them)"
-        rows += _credit_rows(found.explanation.credit)
-        rows += _degeneracy_rows("degeneracy", found.explanation.degeneracy, verbose=verbose)
-        rows += _displacement_rows(found.explanation)
-        rows += labelled("left out", left_out_lines(found.explanation.left_out))
+        why = found.explanation
+        explained = words.count_of(why.updates, why.updates + why.left_out.total, "scan")
+        title += f", {explained} explained (medians over them)"
+        rows += _credit_rows(why.credit)
+        rows += _degeneracy_rows("degeneracy", why.degeneracy, verbose=verbose)
+        rows += _displacement_rows(why)
+        rows += labelled("left out", left_out_lines(why.left_out))
     if found.scans is not None:
-        median, largest = (
-            words.number(float(find(found.scans.condition))) for find in (np.median, np.max)
-        )
-        clouds = words.count(found.scans.clouds, "cloud")
+        scans = found.scans
+        median, largest = map(words.number, (np.median(scans.condition), scans.condition.max()))
+        clouds = words.count(scans.clouds, "cloud")
         condition = f"condition number of their normals {median} (median), up to {largest}"
         rows.append(Row("scans", f"{clouds}, {condition}"))
-        if found.scans.singular:
-            singular = words.count(found.scans.singular, "cloud")
+        if scans.singular:
+            singular = words.count(scans.singular, "cloud")
             rows.append(Row("scans", f"{singular} do not see every direction"))
         rows += _degeneracy_rows("scans", found.scans.degeneracy, verbose=verbose)
     rows += labelled("note", found.notes)
@@ -169,17 +165,14 @@ def last_line(found: Explained) -> str:
         return f"{found.belief}: {of_scans} of the variance of log NEES"
     row = found.explanation.credit
     reported, given = (nats(each, places=1) for each in (row.posterior, row.credit))
-    said = (
-        f"{found.belief}: reported {reported} nat; credit {given}; "
-        f"median difference {nats(row.above_credit, signed=True)}"
-    )
+    above = nats(row.above_credit, signed=True)
+    said = f"{found.belief}: reported {reported} nat; credit {given}; median difference {above}"
     if row.effective_points is None or row.excess is None:
         return f"{said}; without a reference it is not known how much of it is too much"
     kind = "too much" if row.excess > 0 else "too little"
-    return (
-        f"{said}; by k {words.fixed(abs(row.excess), 2)} nat are {kind}: "
-        f"{words.number(row.matched)} points are worth {words.number(row.effective_points)}"
-    )
+    matched, worth = map(words.number, (row.matched, row.effective_points))
+    excess = f"by k {words.fixed(abs(row.excess), 2)} nat are {kind}"
+    return f"{said}; {excess}: {matched} points are worth {worth}"
 
 
 def document(found: Explained) -> dict[str, Any]:
@@ -207,28 +200,19 @@ def document(found: Explained) -> dict[str, Any]:
 
 
 def _credit_rows(row: CreditRow) -> Iterator[Row]:
-    yield Row(
-        "credit",
-        f"{nats(row.credit)} nat from {words.number(row.matched)} points of sigma "
-        f"{words.length(row.sigma_m)}: count {nats(row.count)}, noise {nats(row.noise)}, shape "
-        f"{nats(row.shape)}",
-    )
+    points = f"{words.number(row.matched)} points of sigma {words.length(row.sigma_m)}"
+    parts = f"count {nats(row.count)}, noise {nats(row.noise)}, shape {nats(row.shape)}"
+    yield Row("credit", f"{nats(row.credit)} nat from {points}: {parts}")
     yield Row("reported", f"{nats(row.posterior)} nat; {_difference('credit', row.above_credit)}")
     if row.prior is not None:
-        yield Row(
-            "predicted",
-            f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit; "
-            f"{_difference('prediction', row.unexplained, places=3)}",
-        )
+        predicted = f"{nats(row.predicted)} nat by prior ({nats(row.prior)}) and credit"
+        difference = _difference("prediction", row.unexplained, places=3)
+        yield Row("predicted", f"{predicted}; {difference}")
     if row.effective_points is not None and row.consistent_sigma_m is not None:
-        yield Row(
-            "N / k", f"{words.number(row.effective_points)} independent points would be consistent"
-        )
-        yield Row(
-            "sigma sqrt(k)",
-            f"{words.length(row.consistent_sigma_m)} per point would be consistent "
-            "(with a prior wider alike)",
-        )
+        points, sigma = words.number(row.effective_points), words.length(row.consistent_sigma_m)
+        yield Row("N / k", f"{points} independent points would be consistent")
+        wider = "would be consistent (with a prior wider alike)"
+        yield Row("sigma sqrt(k)", f"{sigma} per point {wider}")
         yield Row("excess", f"{nats(row.excess)} nat above consistency (3 ln k)")
 
 
@@ -239,11 +223,8 @@ def _difference(other: str, value: float | None, *, places: int = 2) -> str:
 
 def _degeneracy_rows(label: str, found: tuple[Regression, ...], *, verbose: bool) -> Iterator[Row]:
     for each in found if verbose else found[:1]:
-        yield Row(
-            label,
-            f"{measure_name(each)} explains {words.share(each.r_squared)} of the variance of log "
-            f"NEES (R^2), slope {each.slope}",
-        )
+        explains = f"explains {words.share(each.r_squared)} of the variance of log NEES (R^2)"
+        yield Row(label, f"{measure_name(each)} {explains}, slope {each.slope}")
 
 
 def _displacement_rows(explanation: Explanation) -> Iterator[Row]:
@@ -252,14 +233,11 @@ def _displacement_rows(explanation: Explanation) -> Iterator[Row]:
         yield Row(label, "shared by the points of a scan: not known without the covariance before")
         return
     if found.shown is not None:
-        yield Row(
-            label,
-            f"innovations show {shown_displacement(found)} that a scan's points share; knowing it "
-            f"takes back {nats(found.recovered_one_nats)} nat at one update, "
-            f"{nats(found.recovered_every_nats)} at every",
-        )
+        one, every = nats(found.recovered_one_nats), nats(found.recovered_every_nats)
+        shown = f"innovations show {shown_displacement(found)} that a scan's points share"
+        gain = f"knowing it takes back {one} nat at one update, {every} at every"
+        yield Row(label, f"{shown}; {gain}")
     if found.known:
-        one, every = (
-            needed_displacement(found, size) for size in (found.needed_one_m, found.needed_every_m)
-        )
+        sizes = (found.needed_one_m, found.needed_every_m)
+        one, every = (needed_displacement(found, size) for size in sizes)
         yield Row(label, f"k = 1 would need, at one update: {one}; at every update: {every}")

@@ -64,9 +64,8 @@ def integrity_sections(found: Integrity, alignment: str) -> list[ReportSection]:
     reasons = dict.fromkeys(each.reason for each in found.shares.values() if each.reason)
     rows += [*labelled("CI", reasons), *labelled("note", (*found.missing, *found.notes))]
     headings = ("error", "limit", "level (median)", "largest error", "error/level")
-    table = Table(
-        (*headings, "available", "MI", "HMI"), tuple(map(_level_cells, found.regions.components))
-    )
+    rows_of_levels = tuple(map(_level_cells, found.regions.components))
+    table = Table((*headings, *SHARES.values()), rows_of_levels)
     regions = ReportSection(TITLE, (found.sentence,), _regions_table(found), tuple(rows))
     return [regions, ReportSection(LEVELS, table=table)]
 
@@ -77,14 +76,9 @@ def _regions_table(found: Integrity) -> Table:
     def cells(name: str) -> Cells:
         number, ends = found.shares[name], found.binomial[name]
         count = round(number.value * found.counts["scans"])
-        binomial = f"[{', '.join(words.number(100 * end) for end in ends)}]"
-        return (
-            Cell(SHARES[name]),
-            Cell(words.count(count), count),
-            number_cell(number, "%"),
-            Cell(binomial),
-            Cell(MEANING[name]),
-        )
+        scans, share = Cell(words.count(count), count), number_cell(number, "%")
+        binomial = Cell(f"[{', '.join(words.number(100 * end) for end in ends)}]")
+        return Cell(SHARES[name]), scans, share, binomial, Cell(MEANING[name])
 
     headings = ("", "scans", "share [CI]", "[CI if independent]", "meaning")
     return Table(headings, tuple(map(cells, SHARES)))

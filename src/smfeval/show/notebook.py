@@ -1,6 +1,7 @@
 """What Python and notebooks show of results and tracks: JSON data, figures, a short HTML."""
 
 import base64
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).with_name("notebook.html")
 SMALL_DPI = 80  # of the figure in a notebook
 MOST_ROWS = 12  # of a table in a notebook
+HEADLINES: dict[type, Callable[[Any], tuple[str, tuple[str, ...]]]] = {  # shown as a table
+    Comparison: lambda found: ("pairs", tuple(pairs.last_lines(found))),
+    Sweep: lambda found: ("sweep", (sweep.extent(found), *sweep.knob_sentences(found))),
+    Study: lambda found: ("study", (study_title(found),)),
+    Calibration: lambda found: ("calibrate", (found.sentence,)),
+    SavedResult: lambda found: (found.name, (f"a saved result of {found.kind}",)),
+}
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -53,9 +61,8 @@ def text(result: Result) -> str:
 def plot(subject: Drawable, name: str | None = None) -> "Figure":
     """A figure by its name; by default the first one."""
     if isinstance(subject, SavedResult):
-        raise OptionError(
-            f"{subject.name}: a saved result has no scans to draw; evaluate its files again"
-        )
+        why = "a saved result has no scans to draw; evaluate its files again"
+        raise OptionError(f"{subject.name}: {why}")
     from smfeval.show.figures.gallery import figure_of  # noqa: PLC0415  matplotlib is slow
 
     return figure_of(subject, name)
@@ -85,29 +92,13 @@ def section_of(subject: Drawable) -> tuple[str, ReportSection]:
         section = ReportSection(lead=(subject.verdict.headline,), rows=tuple(rows))
         return subject.estimate.provenance.name, section
     if isinstance(subject, Track | ParticleTrack):
-        return subject.provenance.name, ReportSection(
-            rows=tuple(check.track_rows(examine(subject)))
-        )
-    if isinstance(subject, Result):
-        title, sentences = _headlines(subject)
+        section = ReportSection(rows=tuple(check.track_rows(examine(subject))))
+        return subject.provenance.name, section
+    if isinstance(subject, Result) and type(subject) in HEADLINES:
+        title, sentences = HEADLINES[type(subject)](subject)
         table = results_table.table_of([(title, subject.to_dict())])
         return title, ReportSection(lead=sentences, table=results_table.shown_table(table))
     raise OptionError(f"{type(subject).__name__} has nothing to show")
-
-
-def _headlines(result: Result) -> tuple[str, tuple[str, ...]]:
-    """Title and sentences of a result that is shown as a table."""
-    if isinstance(result, Comparison):
-        return "pairs", tuple(pairs.last_lines(result))
-    if isinstance(result, Sweep):
-        return "sweep", (sweep.extent(result), *sweep.knob_sentences(result))
-    if isinstance(result, Study):
-        return "study", (study_title(result),)
-    if isinstance(result, Calibration):
-        return "calibrate", (result.sentence,)
-    if isinstance(result, SavedResult):
-        return result.name, (f"a saved result of {result.kind}",)
-    raise OptionError(f"{type(result).__name__} has nothing to show")
 
 
 def _small_figure(subject: Drawable) -> str | None:

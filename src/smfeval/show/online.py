@@ -152,14 +152,8 @@ def nis_report(judged: InnovationReport, *, verbose: bool = False) -> Report:
         Row("level", f"a consistent filter is refuted with {level} at most, over all sensors"),
         Row("not seen", BLIND),
     ]
-    head = ("sensor", "d", "accepted", "k", "lag 1", "verdict")
-    return Report(
-        (
-            ReportSection(
-                nis_headline(judged), table=Table.of_texts([head, *body]), rows=tuple(rows)
-            ),
-        )
-    )
+    table = Table.of_texts([("sensor", "d", "accepted", "k", "lag 1", "verdict"), *body])
+    return Report((ReportSection(nis_headline(judged), table=table, rows=tuple(rows)),))
 
 
 def _details(each: SensorJudgement) -> Iterator[str]:

@@ -69,23 +69,14 @@ def report(comparison: Comparison, *, verbose: bool = False) -> Report:
     if attribution is None:
         (pair,) = pairs
         lines = [*rows, *end] if verbose else [*_brief_rows(pair, comparison.assumptions), *end]
-        first = ReportSection(
-            title(pair.claim),
-            tuple(support(pair.claim)) if verbose else (),
-            rows=tuple(lines),
-            label=pair.claim.label,
-        )
+        lead = tuple(support(pair.claim)) if verbose else ()
+        first = ReportSection(title(pair.claim), lead, rows=tuple(lines), label=pair.claim.label)
         return Report((first, *(pair_sections(pair) if verbose else ())))
 
-    sentences = tuple(pair.claim.sentence for pair in pairs if verbose)
+    lead = (attribution_sentence(attribution), *(p.claim.sentence for p in pairs if verbose))
     label, shown = overall_statement(comparison)
-    first = ReportSection(
-        f"{label.upper()}  {shown}",
-        (attribution_sentence(attribution), *sentences),
-        k_pair_matrix(comparison),
-        label=label,
-        indent=0,
-    )
+    matrix = k_pair_matrix(comparison)
+    first = ReportSection(f"{label.upper()}  {shown}", lead, matrix, label=label, indent=0)
     blocks = [section for pair in pairs if verbose for section in pair_sections(pair)]
     own = [] if attribution.reason else [attribution_section(attribution)]
     return Report((first, *blocks, *own, ReportSection(rows=(*rows, *end))))
@@ -140,11 +131,10 @@ def _brief_rows(pair: Pair, assumptions: Sequence[str]) -> list[Row]:
     """The few lines of a pair; the errors against a reference where one was given."""
     pairs, kind = pair.pairs, pair.alignment.kind
     evidence = "; ".join(text for text in support(pair.claim) if text != pair.claim.next_step)
-    spaces = [
-        f"{'' if each.name == 'rotation' else each.name + ' '}{each.claim.label}, "
-        f"k_pair = {words.number(each.k.value)}"
-        for each in pair.spaces
-    ]
+    spaces = []
+    for each in pair.spaces:
+        name = "" if each.name == "rotation" else f"{each.name} "
+        spaces.append(f"{name}{each.claim.label}, k_pair = {words.number(each.k.value)}")
     mean, energy = (words.length(each.value) for each in (pair.distance, pair.energy))
     rows = [Row("evidence", evidence)] if evidence else []
     rows += [Row("difference", f"{mean} mean; energy {energy}")]
@@ -161,12 +151,11 @@ def attribution_sentence(found: Attribution) -> str:
     """Which of three or more are overconfident, if that can be shown."""
     if found.reason:
         return f"attribution: not identifiable, {found.reason}"
-    overconfident = [own for own in found.estimators if own.label == "overconfident"]
-    if overconfident:
-        names = words.join(
-            f"{own.name} (at least {words.number(own.at_least or 0)})" for own in overconfident
-        )
-        return f"attribution: overconfident, unless the others share their errors: {names}"
+    tight = [own for own in found.estimators if own.label == "overconfident"]
+    if tight:
+        least = (f"{own.name} (at least {words.number(own.at_least or 0)})" for own in tight)
+        unless = "overconfident, unless the others share their errors"
+        return f"attribution: {unless}: {words.join(least)}"
     suspects = [own for own in found.estimators if own.label == "suspect"]
     if suspects:
         names = words.join(f"{own.name} (k {words.number(own.k.value)})" for own in suspects)
@@ -211,45 +200,35 @@ def number_table(pair: Pair) -> Table:
     verdicts = {"position": pair.claim, **{each.name: each.claim for each in pair.spaces}}
     labels, *evidence = verdict_rows(list(verdicts.values()))
     k = [pair.k, *(each.k for each in pair.spaces)]
+    numbers = {"median NEES": pair.nees_median, "mean difference": pair.distance}
+    numbers |= {"energy score": pair.energy, "log score": pair.log}
     blank = (DASH,) * len(pair.spaces)
     rows: list[Cells] = [
         labels,
         (Cell("k_pair"), *map(number_cell, k)),
         (Cell("k_pair as in the paper"), plain_cell(pair.k_paper), *blank),
         *evidence,
-        (Cell("median NEES"), number_cell(pair.nees_median), *blank),
-        (Cell("mean difference"), number_cell(pair.distance), *blank),
-        (Cell("energy score"), number_cell(pair.energy), *blank),
-        (Cell("log score"), number_cell(pair.log), *blank),
-        *(
-            (Cell(f"k_pair, {axis}"), plain_cell(value), *blank)
-            for axis, value in pair.k_by_axis.items()
-        ),
+        *((Cell(name), number_cell(number), *blank) for name, number in numbers.items()),
+        *((Cell(f"k_pair, {axis}"), plain_cell(v), *blank) for axis, v in pair.k_by_axis.items()),
     ]
     return Table(("", *verdicts), tuple(rows))
 
 
 def alignment_table(pair: Pair) -> Table:
     """k_pair under other alignments."""
-    return Table(
-        ("alignment", "k_pair", "admissible"),
-        tuple(
-            (
-                Cell(f"{each.gauge}{' (as scored)' * each.chosen}"),
-                plain_cell(each.k),
-                Cell("yes" if each.admissible else TOO_FEW),
-            )
-            for each in pair.gauges
-        ),
-    )
+    rows = []
+    for each in pair.gauges:
+        name = Cell(f"{each.gauge}{' (as scored)' * each.chosen}")
+        rows.append((name, plain_cell(each.k), Cell("yes" if each.admissible else TOO_FEW)))
+    return Table(("alignment", "k_pair", "admissible"), tuple(rows))
 
 
 def offset_table(pair: Pair) -> Table:
     """k_pair under other time offsets of the first track."""
-    rows = (
-        (Cell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms), plain_cell(each.k))
-        for each in pair.clock
-    )
+    rows = []
+    for each in pair.clock:
+        offset = Cell(f"{words.exact(each.offset_ms, signed=True)} ms", each.offset_ms)
+        rows.append((offset, plain_cell(each.k)))
     return Table(("added to its stamps", "k_pair"), tuple(rows))
 
 
@@ -307,9 +286,8 @@ def attribution_section(found: Attribution) -> ReportSection:
     lost = "is lost: far from all others, which are therefore judged without it"
     about = [f"{how}; k: {what}second moments per axis, errors assumed uncorrelated"]
     about += [f"{own.name} {lost}" for own in found.estimators if own.lost]
-    about += [
-        f"{own.name}: no k, {own.k.reason}" for own in found.estimators if own.sigma_m is None
-    ]
+    unknown = (own for own in found.estimators if own.sigma_m is None)
+    about += [f"{own.name}: no k, {own.k.reason}" for own in unknown]
     headings = ("track", "k", "k if two share", "error", "reported", "at least", "label")
     table = Table(headings, tuple(map(own_cells, found.estimators)), right=True)
     return ReportSection(table=table, rows=tuple(labelled("attribution", about)))
@@ -342,20 +320,22 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 
 def _track_data(track: AnyTrack) -> dict[str, Any]:
-    about = track.about
     return {
         "name": name_of(track),
         "format": track.provenance.format,
         "representation": track.representation,
         "scans": len(track),
-        "body": about.body,
-        "world": about.world,
-        "gauge": about.gauge,
+        **{name: getattr(track.about, name) for name in ("body", "world", "gauge")},
         "convention": track.provenance.convention,
     }
 
 
 def _pair_data(pair: Pair) -> dict[str, Any]:
+    spaces = []
+    for each in pair.spaces:
+        own = {"name": each.name, "axes": list(each.axes), "k_pair": each.k.to_dict()}
+        spaces.append(own | {"verdict": each.claim.to_dict()})
+    claims = zip((pair.a, pair.b), pair.difference.claims, strict=True)
     return {
         "a": pair.a,
         "b": pair.b,
@@ -370,25 +350,14 @@ def _pair_data(pair: Pair) -> dict[str, Any]:
         "effective_scans": finite_or_none(pair.k.n_effective),
         "nees_median": pair.nees_median.to_dict(),
         "k_by_axis": {name: finite_or_none(k) for name, k in pair.k_by_axis.items()},
-        "spaces": [
-            {
-                "name": space.name,
-                "axes": list(space.axes),
-                "k_pair": space.k.to_dict(),
-                "verdict": space.claim.to_dict(),
-            }
-            for space in pair.spaces
-        ],
+        "spaces": spaces,
         "energy": pair.energy.to_dict(),
         "log": pair.log.to_dict(),
         "distance": pair.distance.to_dict(),
         "share_a": pair.share_a,
         "verdict": pair.claim.to_dict(),
         "scored_under": pair.difference.how,
-        "joint": [
-            {"track": name, **claim.to_dict()}
-            for name, claim in zip((pair.a, pair.b), pair.difference.claims, strict=True)
-        ],
+        "joint": [{"track": name, **claim.to_dict()} for name, claim in claims],
         "relative_motion": pair.motion.row_dicts(),
         "alignment_sensitivity": [asdict(row) for row in pair.gauges],
         "time_offset_sweep": [asdict(row) for row in pair.clock],

@@ -76,11 +76,10 @@ class ResultTable:
         def key(row: ResultRow) -> tuple[bool, Any]:
             number = row.numbers.get(name)
             value = row.about.get(name) if number is None else number.value
-            return value is None or value != value, value  # noqa: PLR0124  a NaN is not itself
+            lacks = value is None or value != value  # noqa: PLR0124  a NaN is not itself
+            return lacks, None if lacks else value
 
-        lacking = [row for row in self.rows if key(row)[0]]
-        having = sorted((row for row in self.rows if not key(row)[0]), key=key)
-        return ResultTable(self.kind, (*having, *lacking))
+        return ResultTable(self.kind, tuple(sorted(self.rows, key=key)))
 
 
 def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:
@@ -96,9 +95,8 @@ def table_of(documents: Sequence[tuple[str, dict[str, Any]]]) -> ResultTable:
         rows += [ResultRow({**first, **row.about}, row.numbers) for row in _rows(path, document)]
     if len(kinds) > 1:
         (one, of_one), (other, of_other), *_ = kinds.items()
-        raise FormatError(
-            f"{of_one} is of {one} and {of_other} of {other}; a table has results of one kind"
-        )
+        apart = f"{of_one} is of {one} and {of_other} of {other}"
+        raise FormatError(f"{apart}; a table has results of one kind")
     return ResultTable(next(iter(kinds)), tuple(rows))
 
 
@@ -108,9 +106,8 @@ def _rows(name: str, document: dict[str, Any]) -> list[ResultRow]:
         return list(ROWS[kind_of(document)](document))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FormatError(
-            f"{name}: not as the schema {document['schema']} says ({what})"
-        ) from error
+        sentence = f"{name}: not as the schema {document['schema']} says ({what})"
+        raise FormatError(sentence) from error
 
 
 def _score_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
@@ -171,12 +168,12 @@ def _calibrate_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
         numbers = {
             f"{name}_{when}": {"value": held[when][key], "unit": unit, "low": None, "high": None}
             for name, (key, unit) in FIT_NUMBERS.items()
-            for when in FITS
+            for when in ("before", "after")
         }
-        log = [nan if held[when]["log_score"] is None else held[when]["log_score"] for when in FITS]
-        verdict = "better" if log[1] < log[0] else "not better"
-        about = {"track": held["track"], "verdict": verdict, "scored": held["scans"]}
-        yield _row(about | {"lost": held["lost"]}, _numbers(numbers))
+        found = _numbers(numbers)
+        better = found["log_after"].value < found["log_before"].value
+        about = {"track": held["track"], "verdict": "better" if better else "not better"}
+        yield _row(about | {"scored": held["scans"], "lost": held["lost"]}, found)
 
 
 def _explain_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
@@ -201,7 +198,6 @@ def _explain_rows(document: dict[str, Any]) -> Iterable[ResultRow]:
     yield _row(about, ({} if k is None else _numbers({"k": k})) | numbers)
 
 
-FITS = ("before", "after")
 ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
     "score": _score_rows,
     "study": _study_rows,
@@ -214,13 +210,11 @@ ROWS: dict[str, Callable[[dict[str, Any]], Iterable[ResultRow]]] = {
 
 def _row(about: dict[str, Any], numbers: dict[str, Number]) -> ResultRow:
     """A row whose words a terminal may show, whoever wrote the document."""
+    shown = {}
     for name, value in about.items():
         if not isinstance(value, str | int | None):
             raise TypeError(f"{name} is to be a text or a count")
-    shown = {
-        name: words.visible(value) if isinstance(value, str) else value
-        for name, value in about.items()
-    }
+        shown[name] = words.visible(value) if isinstance(value, str) else value
     return ResultRow(shown, numbers)
 
 
@@ -235,11 +229,9 @@ def _numbers(*groups: dict[str, Any]) -> dict[str, Number]:
 
 def _number(found: dict[str, Any]) -> Number:
     """A number as `Number.to_dict` writes it."""
-    value, low, high = (None if found[key] is None else float(found[key]) for key in ENDS)
+    ends = ("value", "low", "high")
+    value, low, high = (None if found[key] is None else float(found[key]) for key in ends)
     return Number(nan if value is None else value, str(found["unit"]), low, high)
-
-
-ENDS = ("value", "low", "high")
 
 
 def frame(document: dict[str, Any]) -> "pl.DataFrame":
@@ -286,14 +278,12 @@ def shown_table(
     about = [name for name in table.words if verbose or _tells_apart(table, name)]
     rows = {name: number_named(name) for name in chosen}
     headings = (name if row is None else row.heading for name, row in rows.items())
-    cells = (
-        (
-            *(_word_cell(each.about.get(name)) for name in about),
-            *(_number_cell(each.numbers.get(name), row, verbose) for name, row in rows.items()),
-        )
-        for each in table.rows
-    )
-    return Table((*about, *headings), tuple(cells))
+    lines = []
+    for each in table.rows:
+        said = (_word_cell(each.about.get(name)) for name in about)
+        values = (_number_cell(each.numbers.get(name), row, verbose) for name, row in rows.items())
+        lines.append((*said, *values))
+    return Table((*about, *headings), tuple(lines))
 
 
 def _word_cell(value: str | int | None) -> Cell:
@@ -339,17 +329,11 @@ SCHEMA = "smfeval.table/1"
 
 def document(table: ResultTable) -> dict[str, Any]:
     """The table as strict JSON data."""
-    return {
-        "schema": SCHEMA,
-        "kind": table.kind,
-        "rows": [
-            {
-                "about": row.about,
-                "numbers": {name: number.to_dict() for name, number in row.numbers.items()},
-            }
-            for row in table.rows
-        ],
-    }
+    rows = []
+    for row in table.rows:
+        numbers = {name: number.to_dict() for name, number in row.numbers.items()}
+        rows.append({"about": row.about, "numbers": numbers})
+    return {"schema": SCHEMA, "kind": table.kind, "rows": rows}
 
 
 def markdown(table: Table) -> str:

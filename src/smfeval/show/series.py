@@ -40,13 +40,10 @@ def evaluation_list(evaluations: Evaluations) -> list[Evaluation]:
 def numbered_beliefs(evaluations: Evaluations) -> dict[int, Evaluation]:
     """Those that report uncertainty, by their place among all, which decides their colour."""
     found = evaluation_list(evaluations)
-    kept = {at: each for at, each in enumerate(found) if has_belief(each)}
+    kept = {at: each for at, each in enumerate(found) if each.position.has_belief}
     if not kept:
-        raise SeriesError(
-            f"{estimate_name(found[0])} reports no uncertainty, so there is none to draw "
-            "its errors "
-            "against"
-        )
+        why = "reports no uncertainty, so there is none to draw its errors against"
+        raise SeriesError(f"{estimate_name(found[0])} {why}")
     return kept
 
 
@@ -54,11 +51,6 @@ def single_belief(evaluation: Evaluation) -> Evaluation:
     """The one evaluation of a figure, of an estimate that reports uncertainty."""
     (found,) = numbered_beliefs(evaluation).values()
     return found
-
-
-def has_belief(evaluation: Evaluation) -> bool:
-    """Whether the estimate reports uncertainty."""
-    return evaluation.position.residuals.covariance is not None
 
 
 def estimate_name(evaluation: Evaluation) -> str:
@@ -92,10 +84,8 @@ def check_positive(values: Sequence[float] | Floats, what: str) -> Floats:
         raise SeriesError(f"there is no {what} to draw")
     bad = np.flatnonzero(~(np.isfinite(found) & (found > 0)))
     if len(bad):
-        raise SeriesError(
-            f"{what} {words.exact(found.flat[bad[0]])} (number {bad[0] + 1}) has no logarithm to "
-            "draw"
-        )
+        value = f"{what} {words.exact(found.flat[bad[0]])} (number {bad[0] + 1})"
+        raise SeriesError(f"{value} has no logarithm to draw")
     return found
 
 

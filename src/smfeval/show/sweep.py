@@ -23,14 +23,8 @@ from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
 
 HEADINGS = (
-    "estimator",
-    "knob",
-    "runs",
-    "precision, nat",
-    "NEES slope",
-    "error slope",
-    "error divided out",
-    "verdict",
+    *("estimator", "knob", "runs", "precision, nat", "NEES slope", "error slope"),
+    *("error divided out", "verdict"),
 )
 WIDTH = 98  # columns of a sentence
 PREDICTIONS = ("errors shrink as reported", "errors stay")
@@ -44,10 +38,10 @@ def text(sweep: Sweep, *, verbose: bool = False) -> str:
         *(f"  {line}" for each in knob_sentences(sweep) for line in wrap(each, WIDTH)),
         "",
         *_table(effect_table(sweep)),
-        *(predictions(sweep) if verbose else predictions(sweep)[:2]),
+        *(f"  {line}" for line in predictions(sweep)[: None if verbose else 2]),
         *(f"  {line}" for line in interval_counts(sweep)),
         *(["", *_table(_setting_rows(sweep))] if verbose else []),
-        *failure_lines(sweep),
+        *(f"  {line}" for line in failure_lines(sweep)),
         *(f"  note  {note}" for note in _notes(sweep, verbose=verbose)),
     ]
     return "\n".join(parts) + "\n"
@@ -58,10 +52,8 @@ def extent(sweep: Sweep) -> str:
     estimators = len({point.estimator for point in sweep.points})
     tracks = len({point.track for point in sweep.points})
     failed = f", {len(sweep.failures)} failed" if sweep.failures else ""
-    return (
-        f"{sweep.name}: {words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}, "
-        f"{words.count(len(sweep.points), 'run')}{failed}"
-    )
+    size = f"{words.count(estimators, 'estimator')}, {words.count(tracks, 'track')}"
+    return f"{sweep.name}: {size}, {words.count(len(sweep.points), 'run')}{failed}"
 
 
 def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
@@ -69,10 +61,8 @@ def effect_table(sweep: Sweep) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [HEADINGS]
     for effect in sweep.effects:
         rows.append((effect.estimator, effect.knob, *_effect_cells(effect, effect.tracks)))
-        if len(effect.tracks) > 1:
-            rows += [
-                ("", f"  {each.track}", *_effect_cells(each, [each])) for each in effect.tracks
-            ]
+        apart = effect.tracks if len(effect.tracks) > 1 else ()
+        rows += [("", f"  {each.track}", *_effect_cells(each, [each])) for each in apart]
     return rows
 
 
@@ -99,12 +89,12 @@ def predictions(sweep: Sweep) -> list[str]:
     found = {effect.label for effect in sweep.effects}
     unearned, shrinking = unearned_slope(sweep.dimension), earned_error_slope(sweep.dimension)
     return [
-        f"  slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
-        f"  if errors shrink with the covariance: NEES 0, error {words.slope(shrinking)}; "
+        f"slopes are log10 per nat of precision with {words.level(sweep.level)} intervals",
+        f"if errors shrink with the covariance: NEES 0, error {words.slope(shrinking)}; "
         f"if they stay: NEES {words.slope(unearned)}, error 0",
-        f"  error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
+        f"error divided out: slope of NEES / error^2, {words.slope(unearned)} whatever errors do "
         "if covariances keep their shape",
-        *(f"  {label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
+        *(f"{label}: {SENTENCES[label]}" for label in SENTENCES if label in found),
     ]
 
 
@@ -127,34 +117,25 @@ def held_intervals(effect: KnobEffect, unearned: float) -> str:
         wide = f"{too_wide} wider than {words.fixed(unearned, 3)}, which shows nothing"
         shown.append((text, f" ({wide})" if too_wide else ""))
     (plain, wide), (divided, wide_divided) = shown
-    return (
-        f"{plain} intervals of a track hold {words.slope(unearned)}{wide}; "
-        f"with the error divided out {divided}{wide_divided}"
-    )
+    hold = f"{plain} intervals of a track hold {words.slope(unearned)}{wide}"
+    return f"{hold}; with the error divided out {divided}{wide_divided}"
 
 
 def _setting_rows(sweep: Sweep) -> list[tuple[str, ...]]:
     """Medians of every setting; k of rotation and pose where one of them was scored."""
     shown = [name for name in SPACE_NUMBERS if any(getattr(row, name) for row in sweep.rows)]
     numbers = ("precision", "nees_median", "mae", *shown)
-    return [
-        (*ROW_HEADINGS, *(NUMBERS[name].title for name in shown)),
-        *(
-            (
-                row.estimator,
-                format_settings(row.settings),
-                str(row.tracks),
-                *(str(getattr(row, name) or "-") for name in numbers),
-            )
-            for row in sweep.rows
-        ),
-    ]
+    rows: list[tuple[str, ...]] = [(*ROW_HEADINGS, *(NUMBERS[name].title for name in shown))]
+    for row in sweep.rows:
+        values = (str(getattr(row, name) or "-") for name in numbers)
+        rows.append((row.estimator, format_settings(row.settings), str(row.tracks), *values))
+    return rows
 
 
 def failure_lines(sweep: Sweep) -> list[str]:
     """A line for each run that could not be scored."""
     return [
-        f"  failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
+        f"failed  {each.estimator} {format_settings(each.settings)} on {each.track}: "
         f"{each.sentence}"
         for each in sweep.failures
     ]
@@ -181,11 +162,12 @@ def unmoved_lines(sweep: Sweep) -> list[str]:
     for effect in sweep.effects:
         if effect.label == "unmoved":
             still.setdefault(effect.knob, []).append(effect)
-    return [
-        f"{knob}: the precision of {_whose(sweep, effects)} moves by "
-        f"{words.fixed(max(each.reach_nats for each in effects), 2)} nat at most"
-        for knob, effects in still.items()
-    ]
+    lines = []
+    for knob, effects in still.items():
+        most = words.fixed(max(each.reach_nats for each in effects), 2)
+        whose = _whose(sweep, effects)
+        lines.append(f"{knob}: the precision of {whose} moves by {most} nat at most")
+    return lines
 
 
 def predicted_ends(
@@ -214,6 +196,7 @@ DOINGS: dict[Label, str] = {
     "not more accurate": "more confident, not more accurate",
     "undecided": "more confident; whether more accurate is undecided",
 }
+TIGHT = ("between", "not more accurate", "worse")  # labels of knobs that make it overconfident
 
 
 def knob_sentences(sweep: Sweep) -> list[str]:
@@ -231,9 +214,7 @@ def knob_sentences(sweep: Sweep) -> list[str]:
             grow = [each.estimator for each in those if each.label == "worse"]
             more = f" (the errors of {words.join(grow)} grow)" if grow else ""
             parts.append(f"{turned} makes {_whose(sweep, those)} {doing}{more}.")
-        tight = [
-            each for each in effects if each.label in ("between", "not more accurate", "worse")
-        ]
+        tight = [each for each in effects if each.label in TIGHT]
         sentences.append(" ".join([*parts, *_best_tried(knob, tight)]))
     return [*sentences, *(f"{line}." for line in unmoved_lines(sweep))]
 

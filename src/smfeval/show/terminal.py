@@ -12,7 +12,8 @@ from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.show.report import Report, Row, Table
-from smfeval.show.study.layout import Grid, TableCell
+from smfeval.show.series import sigma
+from smfeval.show.study.layout import Grid, TableCell, marks_text
 from smfeval.show.study.remarks import answer_text, headline_remarks, study_title
 from smfeval.show.study.terminal import STAR, STYLE, headline_grids, marks_legend
 from smfeval.studies.result import Study
@@ -31,8 +32,7 @@ def error_over_sigma(evaluation: Evaluation, *, width: int = WIDTH) -> str | Non
     residuals = evaluation.position.residuals
     if residuals.covariance is None:
         return None
-    size = np.linalg.norm(residuals.error, axis=1)
-    ratio = size / np.sqrt(np.trace(residuals.predicted_covariance, axis1=1, axis2=2))
+    ratio = np.linalg.norm(residuals.error, axis=1) / sigma(residuals)
     middle = binned_medians(evaluation.position.estimate.stamp, ratio, width=width)
     low, high = (words.number(float(end)) for end in (np.nanmin(middle), np.nanmax(middle)))
     honest = BLOCKS[HONEST_BLOCK - 1 : HONEST_BLOCK + 1]
@@ -119,20 +119,15 @@ def _grid_table(grid: Grid) -> RichTable:
         table.add_column("verdicts")
     for row in grid.rows:
         verdicts = [row.verdicts] if grid.has_verdicts else []
-        table.add_row(Text(f"{row}{_marks(row.marks)}"), *map(_cell, row.cells), *verdicts)
+        table.add_row(Text(f"{row}{marks_text(row.marks)}"), *map(_cell, row.cells), *verdicts)
     return table
-
-
-def _marks(marks: Sequence[str]) -> str:
-    return f" ({','.join(marks)})" if marks else ""
 
 
 def _cell(cell: TableCell) -> Text:
     shown = f"{cell.value_in(STYLE)}{STAR if cell.bold else ''}"
     text = Text(shown, style="bold" if cell.bold else "")
-    return text.append(
-        f" {cell.interval_in(STYLE)}{_marks(cell.marks)}".rstrip(), style="not bold dim"
-    )
+    beside = f" {cell.interval_in(STYLE)}{marks_text(cell.marks)}".rstrip()
+    return text.append(beside, style="not bold dim")
 
 
 def _remark_table(remarks: Sequence[Row]) -> list[RenderableType]:

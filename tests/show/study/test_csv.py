@@ -7,7 +7,8 @@ from io import StringIO
 
 import polars as pl
 
-from smfeval.show.study.csv import COLUMNS, text
+from smfeval.show.study.formats import CSV_COLUMNS as COLUMNS
+from smfeval.show.study.formats import csv_text as text
 from support import study_results
 from support.study_results import BASE, LOST, ODD, PLAIN, study
 

@@ -51,9 +51,8 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     curves, labels = [nominal], estimator_names(found)
     for i, (number, each) in enumerate(kept.items()):
         curve = coverage_curve(each)
-        inside, low, high = (
-            np.concatenate([[0.0], part, [1.0]]) for part in (curve.share, curve.low, curve.high)
-        )
+        parts = (curve.share, curve.low, curve.high)
+        inside, low, high = (np.concatenate([[0.0], part, [1.0]]) for part in parts)
         if curve.own.any():
             axes.fill_between(nominal, low, high, color=colour(number), alpha=0.12, lw=0, zorder=1)
             for end in (curve.low, curve.high):

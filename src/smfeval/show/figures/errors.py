@@ -1,6 +1,7 @@
 """Error against the reported sigma over time: does the belief know how wrong it is?"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,12 +23,12 @@ from smfeval.show.figures.style import (
     escape_name,
     estimator_names,
     finish,
+    name_rows,
 )
 from smfeval.show.series import (
     Evaluations,
     estimate_name,
     evaluation_list,
-    has_belief,
     nees_ratio,
     numbered_beliefs,
     sigma,
@@ -48,7 +49,7 @@ def position_error(axes: Axes, evaluation: Evaluation, *, origin_ns: int | None 
     (found,) = evaluation_list(evaluation)
     stamp, error = found.position.estimate.stamp, found.position.series["ape"]
     name = estimator_names([found])[0]
-    if not has_belief(found):
+    if not found.position.has_belief:
         axes.set_title(f"{name}: no {SIGMA} reported")
         _draw_error(axes, error_label(found), origin_ns, stamp, error)
         return
@@ -86,9 +87,8 @@ def _draw_error(
     time, error, *spread = time_series(stamp, *series, origin_ns=origin_ns)
     draw_series(axes, time, error, color=colour(0), label="error")
     for _, middle, _ in spread:
-        axes.plot(
-            time, middle, color=GREY, ls="--", lw=0.8, zorder=1.8, label=f"reported {SIGMA} (RMS)"
-        )
+        legend = f"reported {SIGMA} (RMS)"
+        axes.plot(time, middle, color=GREY, ls="--", lw=0.8, zorder=1.8, label=legend)
         edge = BAND_SIGMAS * middle
         draw_band(axes, time, middle, edge, color=BAND_GREY, label=f"{SIGMA} to 3{SIGMA}")
     axes.margins(x=0.01)
@@ -178,20 +178,9 @@ def boxes(axes: Sequence[Axes], evaluations: Evaluations) -> None:
 
 def draw_boxes(axes: Axes, values: Mapping[int, Floats], names: Sequence[str]) -> None:
     """Horizontal boxes, each in the row and the colour of its number among the names."""
+    look: dict[str, Any] = {"widths": 0.6, "whis": WHISKERS, "showfliers": False}
+    look |= {"patch_artist": True, "medianprops": {"color": "black", "lw": 1.4}}
     for number, each in values.items():
         face = {"facecolor": to_rgba(colour(number), 0.45), "lw": 0.8}
-        axes.boxplot(
-            each,
-            positions=[number],
-            orientation="horizontal",
-            widths=0.6,
-            whis=WHISKERS,
-            showfliers=False,
-            patch_artist=True,
-            boxprops=face,
-            medianprops={"color": "black", "lw": 1.4},
-        )
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
+        axes.boxplot(each, positions=[number], orientation="horizontal", boxprops=face, **look)
+    name_rows(axes, names)

@@ -25,7 +25,7 @@ from smfeval.show.figures.calibration import has_log_parts
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import STYLE, paper_style
 from smfeval.show.figures.table import FIGURES, draw
-from smfeval.show.series import Evaluations, estimate_name, has_belief
+from smfeval.show.series import Evaluations, estimate_name
 from smfeval.show.study.remarks import whole_section
 from smfeval.show.sweep import unmoved_lines
 from smfeval.studies.result import Study
@@ -39,12 +39,11 @@ def omission_notes(found: Sequence[Evaluation], drawn: Container[str]) -> Iterat
     """One sentence for each estimate that is not in every shared figure."""
     figures = [name for name in BELIEF_FIGURES if name in drawn]
     for each in found:
-        if figures and not has_belief(each):
-            yield f"{estimate_name(each)} reports no uncertainty: not in {words.join(figures)}"
-        elif "log" in drawn and has_belief(each) and not has_log_parts(each):
-            yield (
-                f"{estimate_name(each)} has particles: not in log, where Gaussians are split in two"
-            )
+        name, believes = estimate_name(each), each.position.has_belief
+        if figures and not believes:
+            yield f"{name} reports no uncertainty: not in {words.join(figures)}"
+        elif "log" in drawn and believes and not has_log_parts(each):
+            yield f"{name} has particles: not in log, where Gaussians are split in two"
 
 
 def missing_glyph_notes(names: Sequence[str]) -> tuple[str, ...]:
@@ -89,11 +88,9 @@ def gallery_of(evaluations: Evaluations, *, make: FigureFactory = Figure) -> Gal
             left_out.setdefault(reason, []).append(name)
     notes = [f"{reason}: not in {words.join(names)}" for reason, names in left_out.items()]
     names = [each.estimate.provenance.name for each in found]
-    return Gallery(
-        {name: figures[name] for name in FIGURES if name in figures},
-        refused,
-        (*omission_notes(found, figures), *notes, *missing_glyph_notes(names)),
-    )
+    notes = [*omission_notes(found, figures), *notes, *missing_glyph_notes(names)]
+    in_order = {name: figures[name] for name in FIGURES if name in figures}
+    return Gallery(in_order, refused, tuple(notes))
 
 
 def gallery_of_pairs(comparison: Comparison, *, make: FigureFactory = Figure) -> Gallery:

@@ -100,16 +100,12 @@ def autocorrelation(axes: Axes, evaluation: Evaluation) -> None:
     """
     found = single_belief(evaluation)
     scored = {"error": found.position.series["ape"], "NEES": found.position.series["nees"]}
-    scans = len(scored["error"])
+    scans, name = len(scored["error"]), estimate_name(found)
     if scans < MIN_SCANS:
-        raise SeriesError(
-            f"{estimate_name(found)}: {scans} scans are too few for an autocorrelation"
-        )
+        raise SeriesError(f"{name}: {scans} scans are too few for an autocorrelation")
     for what, series in scored.items():
         if np.ptp(series) == 0:
-            raise SeriesError(
-                f"{estimate_name(found)}: the {what} never changes; it has no autocorrelation"
-            )
+            raise SeriesError(f"{name}: the {what} never changes; it has no autocorrelation")
     blocks = {what: block_length(series).geometric for what, series in scored.items()}
     per_effective = scans_per_effective(found)
     longest = LAG_MARGIN * max(*blocks.values(), per_effective or 0.0)

@@ -132,9 +132,7 @@ def pair_matrix(axes: Axes, comparison: Comparison) -> None:
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     axes.set_title(f"{aligned_pairs(comparison.pairs)}\n* lower end of the 95 % CI above 1")
-    figure = axes.get_figure()
-    assert figure is not None
-    figure.colorbar(image, ax=axes, label="k of the pair", extend="min", shrink=0.8)
+    axes.figure.colorbar(image, ax=axes, label="k of the pair", extend="min", shrink=0.8)
 
 
 def _write_cells(axes: Axes, i: int, j: int, pair: Pair, norm: LogNorm) -> None:

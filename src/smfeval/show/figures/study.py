@@ -6,7 +6,7 @@ shrinks along: |e| ~ sqrt(c) = exp(-P / 2d), and NEES stays. If the error does n
 NEES ~ 1/c = exp(P / d).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from smfeval.show.figures.style import (
     finish,
     line_style,
     marker_style,
+    name_rows,
 )
 from smfeval.show.series import check_positive, time_series
 from smfeval.show.sweep import PREDICTIONS, predicted_ends, predicted_slopes
@@ -62,16 +63,8 @@ def forest(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
     if any(None in row for rows in study.values() for row in rows):
         axes.plot([], [], ls="none", label="hollow: no CI")
-    _rows_of_names(axes, tracks, "k")
-
-
-def _rows_of_names(axes: Axes, names: Collection[str], label: str) -> None:
-    """A row for each name, the first on top, over a logarithmic axis."""
-    axes.set_yticks(range(len(names)), [escape_name(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
-    finish(axes, label, "", log="x")
+    name_rows(axes, list(map(escape_name, tracks)))
+    finish(axes, "k", "", log="x")
 
 
 def forest_height_in(study: Mapping[str, Sequence[ForestRow]], width: float) -> float:
@@ -93,7 +86,8 @@ def spread(axes: Axes, study: Mapping[str, Sequence[ForestRow]]) -> None:
         named = "median over tracks, 95 % CI" if number == 0 else None
         axes.plot(median.value, number, "|", color="black", ms=14, mew=1.6, label=named)
     axes.axvline(1, color=GREY, ls="--", label="k if consistent")
-    _rows_of_names(axes, study, "k of each track")
+    name_rows(axes, list(map(escape_name, study)))
+    finish(axes, "k of each track", "", log="x")
 
 
 def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
@@ -101,15 +95,11 @@ def anees_over_time(axes: Axes, repeats: Sequence[MonteCarlo]) -> None:
     start = min(int(each.stamp[0]) for each in repeats)
     bands: set[tuple[int, float, float]] = set()
     for number, each in enumerate(repeats):
-        shown = check_positive(each.anees, f"ANEES of {each.estimator}")
-        time, drawn, low, high = time_series(
-            each.stamp, shown, each.low, each.high, origin_ns=start
-        )
-        name = f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}"
-        outside = f"{words.share(each.outside)} outside"
-        draw_series(
-            axes, time, drawn, **line_style(number), label=f"{escape_name(name)}, {outside}"
-        )
+        series = check_positive(each.anees, f"ANEES of {each.estimator}"), each.low, each.high
+        time, drawn, low, high = time_series(each.stamp, *series, origin_ns=start)
+        name = escape_name(f"{each.estimator} on {each.track}, {words.count(each.runs, 'run')}")
+        legend = f"{name}, {words.share(each.outside)} outside"
+        draw_series(axes, time, drawn, **line_style(number), label=legend)
         band = (each.runs, float(each.low[0]), float(each.high[0]))
         if band not in bands:
             label = None if bands else f"{words.level(BAND)} if consistent"
@@ -178,15 +168,12 @@ def _draw_names(
     gap = 0.03 * (ends[1] - ends[0])
     sides = (order[:half], ends[0] - gap, "right"), (order[half:][::-1], ends[1] + gap, "left")
     for side, edge, align in sides:
+        beside = edge + (-0.5 if align == "right" else 0.5) * gap
         for row, name in enumerate(side):
-            y = height - NAME_STEP * row
-            axes.plot(
-                [place[name], place[name], edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7
-            )
-            legend = f"{escape_name(name)} ({words.fixed(place[name], 2)})"
-            axes.text(
-                edge + (-0.5 if align == "right" else 0.5) * gap, y, legend, ha=align, va="center"
-            )
+            rank, y = place[name], height - NAME_STEP * row
+            axes.plot([rank, rank, edge], [AXIS_HEIGHT, y, y], color=colour(0), lw=0.7)
+            legend = f"{escape_name(name)} ({words.fixed(rank, 2)})"
+            axes.text(beside, y, legend, ha=align, va="center")
     return height - NAME_STEP * (half - 1)
 
 

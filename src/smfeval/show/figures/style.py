@@ -41,19 +41,16 @@ BAND_GREY = "0.88"  # the grey of bands around them
 RANGE_OPACITY = 0.25  # of the range of many scans around their median
 COLOUR_MAP = "viridis"
 
-STYLE: dict[Any, Any] = {
+LETTERS = (
+    *("font.size", "axes.labelsize", "axes.titlesize", "figure.titlesize"),
+    *("xtick.labelsize", "ytick.labelsize", "legend.fontsize"),
+)
+STYLE: dict[Any, Any] = dict.fromkeys(LETTERS, POINTS) | {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so figures look alike everywhere
     "mathtext.fontset": "dejavusans",
     "text.usetex": False,
-    "font.size": POINTS,
-    "axes.labelsize": POINTS,
-    "axes.titlesize": POINTS,
     "axes.titlelocation": "left",
     "axes.titlepad": 4,
-    "figure.titlesize": POINTS,
-    "xtick.labelsize": POINTS,
-    "ytick.labelsize": POINTS,
-    "legend.fontsize": POINTS,
     "legend.frameon": False,
     "legend.handlelength": 1.8,
     "legend.handletextpad": 0.5,
@@ -166,6 +163,14 @@ def finish(axes: Axes, x: str, y: str, *, log: str = "") -> None:
     axes.set(xlabel=x, ylabel=y)
 
 
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """A row for each name, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
 def error_label(evaluation: Evaluation) -> str:
     """'position error (m)', with the axes where not all are scored."""
     axes = evaluation.options.axes
@@ -180,10 +185,8 @@ def draw_series(axes: Axes, time: Floats, curve: Floats, **look: Any) -> None:
     low, middle, high = curve
     (line,) = axes.plot(time, middle, **look)
     if (high > low).any():
-        step = words.duration(float(np.nanmedian(np.diff(time))))
-        band = axes.fill_between(
-            time, low, high, color=line.get_color(), label=f"range over {step}"
-        )
+        label = f"range over {words.duration(float(np.nanmedian(np.diff(time))))}"
+        band = axes.fill_between(time, low, high, color=line.get_color(), label=label)
         band.set(alpha=RANGE_OPACITY, lw=0, zorder=1.5)
     alone = isolated_points(middle)
     if alone.any():

@@ -9,43 +9,8 @@ from matplotlib.figure import Figure
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError
-from smfeval.show.figures.calibration import (
-    coverage,
-    diagram_count,
-    log_score,
-    pit_histogram,
-    stanford,
-)
-from smfeval.show.figures.errors import (
-    axis_errors,
-    boxes,
-    position_error,
-    reported_sigma,
-    rotation_error,
-)
-from smfeval.show.figures.nees import (
-    autocorrelation,
-    degeneracy,
-    k_over_horizon,
-    nees_over_time,
-    space_count,
-)
-from smfeval.show.figures.sensitivity import (
-    alignment_sensitivity,
-    pair_matrix,
-    time_offset_sensitivity,
-)
-from smfeval.show.figures.study import (
-    anees_over_time,
-    forest,
-    forest_height_in,
-    panel_count,
-    rank_diagrams,
-    spread,
-    sweep,
-)
+from smfeval.show.figures import calibration, errors, nees, sensitivity, study, track
 from smfeval.show.figures.style import COLUMN_IN, LINE_IN, WIDE_IN, legend_below, paper_style
-from smfeval.show.figures.track import path_from_above, path_height_in, tracks_from_above
 from smfeval.show.series import evaluation_list, origin_ns
 
 
@@ -71,79 +36,83 @@ class FigureKind:
 
 TIME_IN, SQUARE_IN = 1.9, 2.3  # heights of panels
 
-FIGURES: dict[str, FigureKind] = {
-    kind.name: kind
-    for kind in (
-        FigureKind(
-            "error", "evaluation", position_error, TIME_IN, "Position error", over_time=True
+KINDS = (
+    FigureKind(
+        "error", "evaluation", errors.position_error, TIME_IN, "Position error", over_time=True
+    ),
+    FigureKind(
+        "nees",
+        "evaluations",
+        nees.nees_over_time,
+        lambda found, _: TIME_IN if nees.space_count(found) == 1 else 1.3,
+        "NEES",
+        nees.space_count,
+    ),
+    FigureKind("coverage", "evaluations", calibration.coverage, 2.9, "Coverage of the position"),
+    FigureKind(
+        "boxes",
+        "evaluations",
+        errors.boxes,
+        lambda found, _: 0.45 + 0.2 * len(evaluation_list(found)),
+        "Errors and NEES",
+        lambda subject: 2,
+        shares=False,
+    ),
+    FigureKind("log", "evaluations", calibration.log_score, 1.4, "Log score", lambda subject: 2),
+    FigureKind(
+        "track",
+        "evaluations",
+        track.tracks_from_above,
+        lambda subject, width: track.path_height_in(
+            evaluation_list(subject)[0].position.reference, width
         ),
-        FigureKind(
-            "nees",
-            "evaluations",
-            nees_over_time,
-            lambda found, _: TIME_IN if space_count(found) == 1 else 1.3,
-            "NEES",
-            space_count,
-        ),
-        FigureKind("coverage", "evaluations", coverage, 2.9, "Coverage of the position"),
-        FigureKind(
-            "boxes",
-            "evaluations",
-            boxes,
-            lambda found, _: 0.45 + 0.2 * len(evaluation_list(found)),
-            "Errors and NEES",
-            lambda subject: 2,
-            shares=False,
-        ),
-        FigureKind("log", "evaluations", log_score, 1.4, "Log score", lambda subject: 2),
-        FigureKind(
-            "track",
-            "evaluations",
-            tracks_from_above,
-            lambda subject, width: path_height_in(
-                evaluation_list(subject)[0].position.reference, width
-            ),
-            "Path and position error",
-            grid=True,
-        ),
-        FigureKind(
-            "rotation", "evaluation", rotation_error, TIME_IN, "Rotation error", over_time=True
-        ),
-        FigureKind(
-            "axes",
-            "evaluation",
-            axis_errors,
-            1.0,
-            "Position error by axis",
-            lambda subject: subject.options.space.dimension,
-            over_time=True,
-        ),
-        FigureKind("pit", "evaluation", pit_histogram, TIME_IN, "PIT", shares=False),
-        FigureKind("autocorrelation", "evaluation", autocorrelation, TIME_IN, "Autocorrelation"),
-        FigureKind("k_over_horizon", "evaluation", k_over_horizon, TIME_IN),
-        FigureKind(
-            "stanford", "evaluation", stanford, 2.7, "Stanford diagram", diagram_count, shares=False
-        ),
-        FigureKind("path", "track", path_from_above, path_height_in),
-        FigureKind("sigma", "track", reported_sigma, TIME_IN),
-        FigureKind("pairs", "comparison", pair_matrix, 2.8),
-        FigureKind("alignment", "pairs", alignment_sensitivity, SQUARE_IN),
-        FigureKind("time_offset", "pairs", time_offset_sensitivity, SQUARE_IN),
-        FigureKind("forest", "study", forest, forest_height_in),
-        FigureKind("spread", "study", spread, lambda study, _: 0.5 + 0.25 * len(study)),
-        FigureKind("anees", "repeats", anees_over_time, TIME_IN),
-        FigureKind(
-            "ranks",
-            "ranks",
-            rank_diagrams,
-            lambda ranked, _: 1.0 + 0.11 * max(len(each.names) for each in ranked.values()),
-            rows=len,
-            shares=False,
-        ),
-        FigureKind("sweep", "sweep", sweep, 1.7, rows=panel_count, shares=False),
-        FigureKind("degeneracy", "arrays", degeneracy, SQUARE_IN),
-    )
-}
+        "Path and position error",
+        grid=True,
+    ),
+    FigureKind(
+        "rotation", "evaluation", errors.rotation_error, TIME_IN, "Rotation error", over_time=True
+    ),
+    FigureKind(
+        "axes",
+        "evaluation",
+        errors.axis_errors,
+        1.0,
+        "Position error by axis",
+        lambda subject: subject.options.space.dimension,
+        over_time=True,
+    ),
+    FigureKind("pit", "evaluation", calibration.pit_histogram, TIME_IN, "PIT", shares=False),
+    FigureKind("autocorrelation", "evaluation", nees.autocorrelation, TIME_IN, "Autocorrelation"),
+    FigureKind("k_over_horizon", "evaluation", nees.k_over_horizon, TIME_IN),
+    FigureKind(
+        "stanford",
+        "evaluation",
+        calibration.stanford,
+        2.7,
+        "Stanford diagram",
+        calibration.diagram_count,
+        shares=False,
+    ),
+    FigureKind("path", "track", track.path_from_above, track.path_height_in),
+    FigureKind("sigma", "track", errors.reported_sigma, TIME_IN),
+    FigureKind("pairs", "comparison", sensitivity.pair_matrix, 2.8),
+    FigureKind("alignment", "pairs", sensitivity.alignment_sensitivity, SQUARE_IN),
+    FigureKind("time_offset", "pairs", sensitivity.time_offset_sensitivity, SQUARE_IN),
+    FigureKind("forest", "study", study.forest, study.forest_height_in),
+    FigureKind("spread", "study", study.spread, lambda estimators, _: 0.5 + 0.25 * len(estimators)),
+    FigureKind("anees", "repeats", study.anees_over_time, TIME_IN),
+    FigureKind(
+        "ranks",
+        "ranks",
+        study.rank_diagrams,
+        lambda ranked, _: 1.0 + 0.11 * max(len(each.names) for each in ranked.values()),
+        rows=len,
+        shares=False,
+    ),
+    FigureKind("sweep", "sweep", study.sweep, 1.7, rows=study.panel_count, shares=False),
+    FigureKind("degeneracy", "arrays", nees.degeneracy, SQUARE_IN),
+)
+FIGURES = {kind.name: kind for kind in KINDS}
 
 
 def draw(

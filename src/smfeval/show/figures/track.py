@@ -65,9 +65,8 @@ def magnification(covariance: Floats, extent: float) -> float:
         return 1.0
     wanted = MAGNIFIED_SHARE * extent / radius
     decade = 10.0 ** np.floor(np.log10(wanted))
-    return float(
-        decade * MAGNIFICATION_STEPS[wanted / decade * (1 + 1e-9) >= MAGNIFICATION_STEPS].max()
-    )
+    small = wanted / decade * (1 + 1e-9) >= MAGNIFICATION_STEPS
+    return float(decade * MAGNIFICATION_STEPS[small].max())
 
 
 ELLIPSE_COUNT = 12  # ellipses along the way
@@ -122,10 +121,8 @@ def tracks_from_above(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> 
     found = evaluation_list(evaluations)
     errors = np.concatenate([each.position.series["ape"] for each in found])
     norm = error_scale(errors[errors <= LOST * _extent_m(found[0])])
-    drawn = [
-        _draw_track(panel, each, name, norm)
-        for panel, each, name in zip(panels, found, estimator_names(found), strict=True)
-    ]
+    named = zip(panels, found, estimator_names(found), strict=True)
+    drawn = [_draw_track(panel, each, name, norm) for panel, each, name in named]
     _draw_ellipses(panels, found)
     points = np.concatenate(drawn)
     room = ROOM * float(np.ptp(points, axis=0).max()) or 1.0
@@ -133,12 +130,10 @@ def tracks_from_above(axes: Axes | Sequence[Axes], evaluations: Evaluations) -> 
     for panel in panels:
         panel.set(xlim=(left, right), ylim=(low, high), aspect="equal")
         panel.locator_params(axis="x", nbins=int(np.clip(5 * (right - left) / (high - low), 1, 5)))
-    scale = ScalarMappable(norm, COLOUR_MAP)
-    figure = panels[0].get_figure()
-    assert figure is not None
     below, above = errors.min() < (norm.vmin or 0), errors.max() > (norm.vmax or 0)
     beyond = {(False, False): "neither", (True, True): "both"}.get((below, above), "max")
-    figure.colorbar(scale, ax=panels, label=error_label(found[0]), pad=0.02, extend=beyond)
+    scale, label = ScalarMappable(norm, COLOUR_MAP), error_label(found[0])
+    panels[0].figure.colorbar(scale, ax=panels, label=label, pad=0.02, extend=beyond)
 
 
 def error_scale(errors: Floats) -> Normalize:
@@ -176,11 +171,8 @@ def _draw_track(axes: Axes, found: Evaluation, name: str, norm: Normalize) -> Fl
     x, y = polyline(scored.reference.stamp, *scored.reference.position[:, :2].T)
     axes.plot(x, y, color="0.8", lw=4, label="reference", solid_capstyle="butt")
 
-    stamp, path, error = (
-        scored.estimate.stamp,
-        scored.estimate.position[:, :2],
-        scored.series["ape"],
-    )
+    stamp, error = scored.estimate.stamp, scored.series["ape"]
+    path = scored.estimate.position[:, :2]
     kept = thin_scans(stamp, *path.T, error)
     stretch = np.concatenate([[0], np.cumsum(breaks(stamp))])
     whole = np.flatnonzero(np.diff(stretch[kept]) == 0)  # segments that cross no gap

@@ -18,7 +18,7 @@ _HOMES = {
     "pairs_page": "pairs",
     "score_page": "scores",
     "study_page": "study",
-    "sweep_page": "sweep",
+    "sweep_page": "study",
     "watch_page": "report",
 }
 

@@ -74,12 +74,8 @@ def plotly() -> str:
 
 def _versions(*, with_plots: bool) -> str:
     """Of what the page was made with; plotly.js tells its own in a comment at its beginning."""
-    versions = {
-        "smfeval": __version__,
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-        "SciPy": version("scipy"),
-    }
+    versions = {"smfeval": __version__, "Python": platform.python_version()}
+    versions |= {"NumPy": np.__version__, "SciPy": version("scipy")}
     if with_plots:
         library = re.search(r"plotly\.js.*? v([\d.]+)", plotly()[:500])
         versions["plotly.js"] = library[1] if library else "of unknown version"
@@ -110,20 +106,17 @@ def option_rows(options: Options) -> list[Row]:
     """How tracks were matched, aligned and scored."""
     start = f", fitted on the first {options.fit_on}" if options.fit_on else ""
     offset = "found" if options.offset_s == "auto" else f"{words.number(float(options.offset_s))} s"
-    tolerance = (
-        "by the rates of the tracks"
-        if options.tolerance_s is None
-        else f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
-    )
+    tolerance = "by the rates of the tracks"
+    if options.tolerance_s is not None:
+        tolerance = f"{words.number(1e3 * options.tolerance_s)} ms between stamps that are matched"
     noise = ((options.ref_sigma, "white"), (options.ref_shared, "one for all scans"))
+    assumed = (f"{sigma}, {how} (assumed)" for sigma, how in noise if sigma is not None)
     level = words.level(options.intervals.level)
     return [
         Row("alignment", f"{options.alignment or BY_GAUGE}{start}"),
         Row("association", f"{options.association}, time offset {offset}"),
         Row("tolerance", tolerance),
-        *labelled(
-            "reference noise", (f"{s}, {how} (assumed)" for s, how in noise if s is not None)
-        ),
+        *labelled("reference noise", assumed),
         Row("axes", options.axes),
         Row("CI", f"{level}, {options.intervals.method or 'none'}"),
     ]

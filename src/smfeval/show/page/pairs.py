@@ -3,19 +3,10 @@
 from smfeval.compare import Comparison
 from smfeval.compare.frames import name_of
 from smfeval.judge.sentences import statement, support
+from smfeval.show import pairs as of_pairs
 from smfeval.show.check import frames
 from smfeval.show.page.document import Card, document, option_rows, sentence
 from smfeval.show.page.plots import drawn_tracks, thinning_note
-from smfeval.show.pairs import (
-    BOUND_SENTENCE,
-    attribution_section,
-    attribution_sentence,
-    doubt_texts,
-    k_pair_matrix,
-    overall_statement,
-    pair_sections,
-    with_short_names,
-)
 from smfeval.show.report import ReportSection, Row
 from smfeval.words import stem
 
@@ -25,17 +16,15 @@ MOST_SUPPORT = 2  # sentences below the verdict
 def pairs_page(comparison: Comparison, *, command: str) -> str:
     """The page of two or more tracks, each against each other."""
     names = [name_of(track) for track in comparison.tracks]
-    comparison = with_short_names(comparison)
+    comparison = of_pairs.with_short_names(comparison)
     pairs, attribution = comparison.pairs, comparison.attribution
     short = [f"{pair.a} and {pair.b}" for pair in pairs]
-    axes = comparison.options.axes
-    tracks = drawn_tracks(
-        [(f"{stem(pair.a)} and {stem(pair.b)}", pair.scored, axes) for pair in pairs]
-    )
+    stems, axes = [f"{stem(pair.a)} and {stem(pair.b)}" for pair in pairs], comparison.options.axes
+    tracks = drawn_tracks([(name, p.scored, axes) for name, p in zip(stems, pairs, strict=True)])
     first = []
     if attribution is not None:
-        first = [ReportSection(table=k_pair_matrix(comparison))]
-        first += [] if attribution.reason else [attribution_section(attribution)]
+        first = [ReportSection(table=of_pairs.k_pair_matrix(comparison))]
+        first += [] if attribution.reason else [of_pairs.attribution_section(attribution)]
     return document(
         "pairs.html",
         title=" and ".join(names),
@@ -45,7 +34,7 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
         verdict=_verdict(comparison),
         first=first,
         pairs=[
-            {"short": name, "sections": pair_sections(each)}
+            {"short": name, "sections": of_pairs.pair_sections(each)}
             for each, name in zip(pairs, short, strict=True)
         ],
         thinning=thinning_note(tracks),
@@ -56,8 +45,8 @@ def pairs_page(comparison: Comparison, *, command: str) -> str:
 def _verdict(comparison: Comparison) -> Card:
     """What is shown; of two tracks what supports it, of more whom it is about."""
     if comparison.attribution is not None:
-        label, text = overall_statement(comparison)
-        who = sentence(attribution_sentence(comparison.attribution))
+        label, text = of_pairs.overall_statement(comparison)
+        who = sentence(of_pairs.attribution_sentence(comparison.attribution))
         return Card(label, sentence(text), (who,))
     (pair,) = comparison.pairs
     texts = support(pair.claim)[:MOST_SUPPORT]
@@ -70,6 +59,6 @@ def _setup(comparison: Comparison) -> ReportSection:
     for track in comparison.tracks:
         read_as = "; ".join(filter(None, (frames(track), track.provenance.convention)))
         rows.append(Row("tracks", f"{name_of(track)}: {read_as}"))
-    doubts = (f"doubt: {text}" for text in doubt_texts(comparison))
-    notes = (f"k_pair: {BOUND_SENTENCE}", *comparison.notes, *doubts)
+    doubts = (f"doubt: {text}" for text in of_pairs.doubt_texts(comparison))
+    notes = (f"k_pair: {of_pairs.BOUND_SENTENCE}", *comparison.notes, *doubts)
     return ReportSection(rows=tuple(rows), notes=notes)

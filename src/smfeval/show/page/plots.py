@@ -9,7 +9,7 @@ import numpy as np
 from smfeval import words
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import ScoredScans
-from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.arrays import Floats, Ints, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.score.pit import honest_quantile
 from smfeval.show.series import nees_ratio, rolling_quantiles, sigma, stretch_index, thin_scans
@@ -57,10 +57,10 @@ def _track_data(
     scored: ScoredScans, axes: str, most: int, start_ns: int, origin: Floats
 ) -> dict[str, Any]:
     estimate, series, residuals = scored.estimate, scored.series, scored.residuals
-    believes, belief = residuals.covariance is not None, None
-    extremes = [series["nees"], sigma(residuals)] if believes else []
+    belief = None
+    extremes = [series["nees"], sigma(residuals)] if scored.has_belief else []
     kept = _kept_scans(estimate.stamp, [series["ape"], *extremes], most)
-    if believes:
+    if scored.has_belief:
         honest = {name: honest_quantile(residuals, q)[kept] for name, q in QUANTILES.items()}
         belief = {
             "nees": pack_floats(series["nees"][kept]),
@@ -89,7 +89,7 @@ def _rolling_data(scored: ScoredScans, start_ns: int) -> dict[str, str]:
     stamp, error = scored.estimate.stamp, scored.series["ape"]
     time, (low, middle, high) = rolling_quantiles(stamp, error, ROLLING_BAND)
     found = {"time": time - start_ns / NANOSECONDS, "low": low, "distance": middle, "high": high}
-    if scored.residuals.covariance is not None:
+    if scored.has_belief:
         found["sigma"] = rolling_quantiles(stamp, sigma(scored.residuals), (0.5,))[1][0]
     return {name: pack_floats(values) for name, values in found.items()}
 
@@ -112,7 +112,7 @@ def _kept_scans(stamp: Ints, series: Sequence[Floats], most: int) -> Ints:
             return kept
     if len(kept) <= 2 * most:
         return kept
-    even = kept[np.linspace(0, len(kept) - 1, most).astype(np.int64)]
+    even = kept[spaced_indices(len(kept), most)]
     extremes = [int(find(values)) for values in series for find in (np.argmin, np.argmax)]
     return np.unique(np.concatenate([even, extremes]))
 
@@ -159,12 +159,8 @@ def drawn_path(track: AnyTrack) -> dict[str, Any]:
     series: dict[str, Floats] = {}
     if isinstance(track, GaussianTrack):
         eigenvalue = np.maximum(np.linalg.eigvalsh(track.position_covariance), 0)
-        variance = {
-            "most": eigenvalue[:, -1],
-            "least": eigenvalue[:, 0],
-            "total": eigenvalue.sum(1),
-        }
-        series = {name: np.sqrt(values) for name, values in variance.items()}
+        variances = (eigenvalue[:, -1], eigenvalue[:, 0], eigenvalue.sum(1))
+        series = dict(zip(("most", "least", "total"), map(np.sqrt, variances), strict=True))
     kept = _kept_scans(track.stamp, [*series.values(), *track.position.T], MOST)
     origin = origin_of(track.position)
     return {

@@ -100,9 +100,7 @@ def report_page(
     warnings: tuple[str, ...] = (),
 ) -> str:
     """A report as a page: its first title is the verdict; `sections` are the titles below it."""
-    titled = [
-        replace(each, title=name) for each, name in zip(report.sections, sections, strict=True)
-    ]
+    named = zip(report.sections, sections, strict=True)
     return document(
         "report.html",
         title=title,
@@ -111,5 +109,5 @@ def report_page(
         question=question,
         heading=title,
         verdict=Card(label, sentence(report.sections[0].title), warnings=warnings, look=look),
-        sections=list[ReportSection](titled),
+        sections=[replace(each, title=name) for each, name in named],
     )

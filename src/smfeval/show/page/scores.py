@@ -74,10 +74,9 @@ def score_page(found: Sequence[Findings], *, command: str) -> str:
 
 def _drawn(names: Sequence[str], evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """What the scripts draw; Stanford diagrams where an alert limit is given."""
-    named = zip(names, evaluations, strict=True)
-    tracks = drawn_tracks(
-        [(name, each.position, each.options.axes) for name, each in named], rolling=len(names) > 1
-    )
+    pairs = zip(names, evaluations, strict=True)
+    named = [(name, each.position, each.options.axes) for name, each in pairs]
+    tracks = drawn_tracks(named, rolling=len(names) > 1)
     data: dict[str, Any] = {
         "tracks": tracks,
         "curves": [_curve(each) for each in evaluations],
@@ -92,15 +91,11 @@ def _drawn(names: Sequence[str], evaluations: Sequence[Evaluation]) -> dict[str,
 
 def _verdict(found: Findings, *, who: str) -> Card:
     """The verdict, and as in the report: error beside sigma, and what to do next."""
-    evaluation = found.evaluation
+    evaluation, verdict = found.evaluation, found.evaluation.verdict
     step, *_ = next_steps(evaluation, why=found.why is not None)
-    return Card(
-        evaluation.verdict.label,
-        sentence(statement(evaluation.verdict)),
-        (sentence(error_text(evaluation)), sentence(f"next: {step}")),
-        who=who,
-        warnings=tuple(warning_sentences(evaluation)),
-    )
+    evidence = (sentence(error_text(evaluation)), sentence(f"next: {step}"))
+    headline, warnings = sentence(statement(verdict)), tuple(warning_sentences(evaluation))
+    return Card(verdict.label, headline, evidence, who=who, warnings=warnings)
 
 
 def _sections(found: Findings) -> dict[str, list[ReportSection]]:
@@ -144,16 +139,10 @@ def _space_table(evaluation: Evaluation) -> Table | None:
             error = Cell(write(unit * rms))
             if residuals.covariance is not None:
                 reported = Cell(write(unit * float(np.median(sigma(residuals)))))
-        rows.append(
-            (
-                Cell(name),
-                Cell((scored.verdict or evaluation.verdict).label, is_label=True),
-                number_cell(scored.numbers.get(f"k{tail}")),
-                number_cell(scored.numbers.get(f"{COVERAGE}{tail}"), "%"),
-                error,
-                reported,
-            )
-        )
+        label = Cell((scored.verdict or evaluation.verdict).label, is_label=True)
+        k = number_cell(scored.numbers.get(f"k{tail}"))
+        covered = number_cell(scored.numbers.get(f"{COVERAGE}{tail}"), "%")
+        rows.append((Cell(name), label, k, covered, error, reported))
     return Table(SPACE_HEADINGS, tuple(rows)) if evaluation.position.has_belief else None
 
 
@@ -162,12 +151,8 @@ def _curve(evaluation: Evaluation) -> dict[str, Any] | None:
     if not evaluation.position.has_belief:
         return None
     curve = coverage_curve(evaluation)
-    return {
-        "level": LEVELS.tolist(),
-        "share": curve.share.tolist(),
-        "low": [None if np.isnan(end) else end for end in curve.low.tolist()],
-        "high": [None if np.isnan(end) else end for end in curve.high.tolist()],
-    }
+    low, high = ([finite_or_none(end) for end in ends] for ends in (curve.low, curve.high))
+    return {"level": LEVELS.tolist(), "share": curve.share.tolist(), "low": low, "high": high}
 
 
 def _horizon_curve(evaluation: Evaluation) -> dict[str, Any] | None:

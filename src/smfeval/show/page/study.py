@@ -1,4 +1,4 @@
-"""The page of `smfeval study`: who is best and who overconfident, the tables, and every run."""
+"""The pages of `smfeval study` and `sweep`: what is concluded, the tables, and every run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,20 +7,16 @@ from typing import Any
 
 from smfeval import words
 from smfeval.compare.duels import StudySection
+from smfeval.compare.slopes import Line, Point, format_settings
+from smfeval.compare.sweep import Sweep
+from smfeval.show import sweep as of_sweep
 from smfeval.show.page.document import Card, document, option_rows, sentence
-from smfeval.show.report import Cell, ReportSection, Row, plain_cell
+from smfeval.show.report import Cell, Cells, ReportSection, Row, Table, number_cell, plain_cell
+from smfeval.show.study import remarks
 from smfeval.show.study.layout import HEADLINES, ColumnHead, grids, headline_grid
-from smfeval.show.study.remarks import (
-    BEST_MEANING,
-    answers,
-    meaning,
-    study_remarks,
-    study_title,
-    unscored_runs,
-    whole_section,
-)
 from smfeval.show.study.terminal import STYLE
 from smfeval.studies.result import NO_FILE, Study, TaskResult
+from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import finite_or_none
 from smfeval.summarise.numbers import NUMBERS
 from smfeval.words import printable
@@ -41,12 +37,12 @@ def study_page(study: Study, *, command: str) -> str:
         data={"spread": _values(study)},
         heading=study.plan.name,
         verdict=_verdict(study),
-        meaning=sentence(meaning(study)),
-        best=BEST_MEANING if any(grid.bold for grid in tables) else "",
+        meaning=sentence(remarks.meaning(study)),
+        best=remarks.BEST_MEANING if any(grid.bold for grid in tables) else "",
         first=headline_grid(shown, intervals=HEADLINES),
-        unscored=unscored_runs(study),
+        unscored=remarks.unscored_runs(study),
         grids=[(grid, grid.blocks(STYLE, limit=WIDTH)) for grid in tables],
-        study_remarks=study_remarks(shown),
+        study_remarks=remarks.study_remarks(shown),
         runs=_runs(study),
         conventions=ReportSection(rows=tuple(_conventions(study)), notes=study.notes),
     )
@@ -56,9 +52,9 @@ def _verdict(study: Study) -> Card:
     """Which is best and which overconfident; one label where all runs have the same."""
     labels = {each.verdict for each in study.results if each.verdict}
     if not labels:
-        return Card("cannot tell", "No run could be scored.", (f"{study_title(study)}.",))
+        return Card("cannot tell", "No run could be scored.", (f"{remarks.study_title(study)}.",))
     label = labels.pop() if len(labels) == 1 else "mixed verdicts"
-    first, *others = *map(sentence, answers(study)), f"{study_title(study)}."
+    first, *others = *map(sentence, remarks.answers(study)), f"{remarks.study_title(study)}."
     return Card(label, first, tuple(others))
 
 
@@ -115,18 +111,14 @@ def _head(metric: str) -> ColumnHead:
 
 def _values(study: Study) -> dict[str, Any]:
     """What the script draws: per metric and estimator, the value on each track."""
-    metrics, section = [], whole_section(study)
+    metrics, section = [], remarks.whole_section(study)
     cells = {column.metric: column.cells for column in (section.columns if section else ())}
     for metric in (each for each in _metrics(study) if each in NUMBERS):
-        points = [
-            (
-                printable(each.estimator),
-                printable(f"{each.group}/{each.track}"),
-                finite_or_none(dict(each.numbers)[metric].value),
-            )
-            for each in study.results
-            if metric in dict(each.numbers)
-        ]
+        points = []
+        for each in study.results:
+            if (number := dict(each.numbers).get(metric)) is not None:
+                who = printable(each.estimator), printable(f"{each.group}/{each.track}")
+                points.append((*who, finite_or_none(number.value)))
         drawn = {
             "title": str(_head(metric)),
             "log": NUMBERS[metric].decades,
@@ -167,3 +159,92 @@ def _conventions(study: Study) -> Iterator[Row]:
 
 def _format_options(options: dict[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
+
+
+LOOKS = {"better": "consistent", "more accurate": "consistent", "between": "conservative"}
+LOOKS |= {"mixed": "conservative", "not more accurate": "overconfident", "worse": "overconfident"}
+MARKS = (  # of settings, in the order of the script
+    *("circles", "squares", "triangles", "diamonds", "triangles that point down", "crosses", "x"),
+)
+RUN_HEADINGS = ("estimator", "track", "setting", "precision", "median NEES", "MAE", "scans")
+
+
+def sweep_page(sweep: Sweep, *, command: str) -> str:
+    """The page of a finished sweep."""
+    return document(
+        "report.html",
+        title=sweep.name,
+        command=command,
+        data={"sweep": _drawn(sweep)} if sweep.lines else {},
+        question="One knob turned: does sharper mean better, or only more confident?",
+        heading=of_sweep.extent(sweep),
+        verdict=_card(sweep),
+        sections=list(_sections(sweep)),
+    )
+
+
+def _card(sweep: Sweep) -> Card:
+    """What each knob does; one label where all have the same."""
+    labels = list(dict.fromkeys(effect.label for effect in sweep.effects))
+    failed = tuple(map(sentence, of_sweep.failure_lines(sweep)))
+    if not labels:
+        return Card("cannot tell", "No knob has two values that could be scored.", warnings=failed)
+    label = labels[0] if len(labels) == 1 else "mixed"
+    headline, *rest = of_sweep.knob_sentences(sweep)
+    return Card(label, headline, tuple(rest), warnings=failed, look=LOOKS.get(label, ""))
+
+
+def _sections(sweep: Sweep) -> Iterator[ReportSection]:
+    if sweep.lines:
+        knobs = dict.fromkeys(each.knob for each in sweep.lines)
+        marks = (f"{mark}: {knob}" for knob, mark in zip(knobs, MARKS, strict=False))
+        plots = (("sweep", f"each mark a run; {', '.join(marks)}"),)
+        yield ReportSection("NEES and error over precision", plots=plots)
+    table = Table.of_texts(of_sweep.effect_table(sweep))
+    notes = (*of_sweep.predictions(sweep), *of_sweep.interval_counts(sweep))
+    yield ReportSection("What each knob does", table=table, notes=notes)
+    runs = tuple(map(_run, sweep.points))
+    yield ReportSection("Every run", table=Table(RUN_HEADINGS, runs) if runs else None)
+    if sweep.notes:
+        yield ReportSection("Conventions and assumptions", notes=sweep.notes)
+
+
+def _run(point: Point) -> Cells:
+    names = map(Cell, (point.estimator, point.track, format_settings(point.settings)))
+    numbers = map(number_cell, (point.precision, point.nees_median, point.mae))
+    return (*names, *numbers, Cell(words.count(point.scored), point.scored))
+
+
+def _drawn(sweep: Sweep) -> dict[str, Any]:
+    """What the script draws: every line, and both predictions of each estimator."""
+    estimators: dict[str, list[Line]] = {}
+    for each in sweep.lines:
+        estimators.setdefault(each.estimator, []).append(each.line)
+    names = {"log_nees": "nees", "log_error": "error"}
+    return {
+        "honest": median_chi_squared(sweep.dimension),
+        "lines": [
+            {
+                "estimator": printable(each.estimator),
+                "knob": printable(each.knob),
+                "name": printable(f"{each.estimator}, {each.track}, {each.knob}"),
+                "precision": each.line.precision[order].tolist(),
+                "nees": (10 ** each.line.log_nees[order]).tolist(),
+                "error": (10 ** each.line.log_error[order]).tolist(),
+                "values": [printable(each.line.values[at]) for at in order],
+            }
+            for each in sweep.lines
+            for order in (each.line.precision.argsort(),)
+        ],
+        "predictions": [
+            {
+                "estimator": printable(estimator),
+                "name": name,
+                "of": names[quantity],
+                "ends": [part.tolist() for part in of_sweep.predicted_ends(own, quantity, slope)],
+            }
+            for estimator, own in estimators.items()
+            for quantity, slopes in of_sweep.predicted_slopes(sweep.dimension).items()
+            for name, slope in zip(of_sweep.PREDICTIONS, slopes, strict=True)
+        ],
+    }

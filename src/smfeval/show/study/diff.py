@@ -48,12 +48,11 @@ def summary(diff: StudyDiff) -> str:
         *([f"{words.count(len(diff.failed), 'run')} failed"] if diff.failed else []),
         *([f"{words.count(len(diff.missing), 'run')} missing"] if diff.missing else []),
     ]
-    return (
-        f"{diff.old} -> {diff.new}: {', '.join(parts)}; "
-        f"{words.count(len(diff.estimators), 'estimator')} on {words.count(diff.tracks, 'track')}, "
-        f"{words.count_of(diff.same_runs, diff.shared_runs, 'run')} on the same files, options and "
-        "code"
-    )
+    tracks = words.count(diff.tracks, "track")
+    size = f"{words.count(len(diff.estimators), 'estimator')} on {tracks}"
+    runs = words.count_of(diff.same_runs, diff.shared_runs, "run")
+    same = f"{size}, {runs} on the same files, options and code"
+    return f"{diff.old} -> {diff.new}: {', '.join(parts)}; {same}"
 
 
 def _shown(diff: StudyDiff, *, verbose: bool) -> list[MetricMove]:
@@ -83,11 +82,8 @@ def _hidden_lines(hidden: Sequence[MetricMove]) -> list[str]:
     significant = sum(each.is_significant for each in hidden)
     untested = [each for each in hidden if each.outcome == "not tested"]
     rest = len(hidden) - significant - len(untested)
-    counts = []
-    if significant:
-        counts.append(f"{significant} further numbers changed significantly")
-    if rest:
-        counts.append(f"{rest} changed, not significantly")
+    counts = [f"{significant} further numbers changed significantly"] if significant else []
+    counts += [f"{rest} changed, not significantly"] if rest else []
     if untested:
         counts.append(f"{len(untested)} changed and were not tested ({untested[0].reason})")
     lines = [f"more (-v): {'; '.join(counts)}"] if counts else []
@@ -95,10 +91,9 @@ def _hidden_lines(hidden: Sequence[MetricMove]) -> list[str]:
     apart = [each for each in hidden if each.apart and not each.is_significant]
     if apart:
         which = f"{NUMBERS[apart[0].metric].heading} of {words.visible(apart[0].estimator)}"
-        lines.append(
-            f"of these, {len(apart)} have intervals that do not overlap on some track: {which}"
-            f"{' and others' if len(apart) > 1 else ''}"
-        )
+        which += " and others" if len(apart) > 1 else ""
+        often = f"{len(apart)} have intervals that do not overlap on some track"
+        lines.append(f"of these, {often}: {which}")
     return lines
 
 

@@ -118,7 +118,7 @@ def _section(section: StudySection, keys: Keys) -> dict[str, Any]:
 
 
 def _column(column: Column, keys: Keys) -> dict[str, Any]:
-    ranks = column.ranks
+    ranks, named = column.ranks, ("estimator", "rank")
     return {
         "metric": column.metric,
         "shared_tracks": column.shared_tracks,
@@ -126,9 +126,7 @@ def _column(column: Column, keys: Keys) -> dict[str, Any]:
         "duels": _plain(column.duels),
         "ranks": ranks
         and {
-            "mean_rank": _named(
-                ("estimator", "rank"), zip(ranks.names, ranks.mean_rank, strict=True)
-            ),
+            "mean_rank": _named(named, zip(ranks.names, ranks.mean_rank, strict=True)),
             "tracks": ranks.tracks,
             "not_separated": _plain(ranks.cliques),
             "reason": ranks.reason,
@@ -138,17 +136,11 @@ def _column(column: Column, keys: Keys) -> dict[str, Any]:
 
 
 def _cell(cell: MetricCell, keys: Keys) -> dict[str, Any]:
-    return {
-        **{name: _plain(getattr(cell, name)) for name in CELL_KEYS},
-        "values": [
-            {
-                "track": track,
-                "value": finite_or_none(value),
-                "tasks": keys.get((cell.estimator, track), []),
-            }
-            for track, value in cell.values
-        ],
-    }
+    values = []
+    for track, value in cell.values:
+        tasks = keys.get((cell.estimator, track), [])
+        values.append({"track": track, "value": finite_or_none(value), "tasks": tasks})
+    return {name: _plain(getattr(cell, name)) for name in CELL_KEYS} | {"values": values}
 
 
 def _task_keys(results: Iterable[TaskResult | PairResult]) -> Keys:

@@ -78,6 +78,12 @@ HEADLINES = (
 SHORT = {"energy score": "energy", "log score": "log", "90 % coverage": "coverage"}
 HEADLINE_REMARKS = ("verdict", "errors", "note")  # that a brief table keeps
 DASH = "-"  # where there is no value
+COLUMN_GAP = 3  # characters between columns
+
+
+def marks_text(marks: Marks) -> str:
+    """' (a,b)', the letters of footnotes; '' where there are none."""
+    return f" ({','.join(marks)})" if marks else ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class ColumnHead:
     title: str
     unit: str
     shared_tracks: int | None = None
-    marks: tuple[str, ...] = ()  # letters of footnotes: why nobody is marked
+    marks: Marks = ()  # why nobody is marked
 
     @property
     def of_tracks(self) -> str:
@@ -100,8 +106,7 @@ class ColumnHead:
     @property
     def lines(self) -> tuple[str, str]:
         """Title, then unit and marks."""
-        marks = f"({','.join(self.marks)})" if self.marks else ""
-        return f"{self.title}{self.of_tracks}", f"{self.unit} {marks}".strip()
+        return f"{self.title}{self.of_tracks}", f"{self.unit}{marks_text(self.marks)}".strip()
 
     def __str__(self) -> str:
         title = f"{self.title}{self.of_tracks}"
@@ -121,12 +126,7 @@ class TableCell:
 
     @classmethod
     def of(
-        cls,
-        number: Number | None,
-        unit: float,
-        *,
-        bold: bool = False,
-        marks: tuple[str, ...] = (),
+        cls, number: Number | None, unit: float, *, bold: bool = False, marks: Marks = ()
     ) -> "TableCell":
         """The number, if it is one, over the shown unit."""
         if number is None or np.isnan(number.value):
@@ -188,17 +188,16 @@ class Grid:
         """Whether verdicts are counted."""
         return any(row.verdicts for row in self.rows)
 
-    def blocks(self, style: NumberStyle, *, limit: int, apart: int = 3) -> list[list[int]]:
+    def blocks(self, style: NumberStyle, *, limit: int) -> list[list[int]]:
         """Places of the columns that stand side by side in so many characters."""
         names = max((len(str(row)) + len(row.marks) for row in self.rows), default=0)
         widths = []
         for at, head in enumerate(self.columns):
             cells = [row.cells[at] for row in self.rows]
-            values = max((len(cell.value_in(style)) for cell in cells), default=0)
-            ends = max(
-                (len(cell.interval_in(style)) + len(cell.marks) for cell in cells), default=0
-            )
-            widths.append(apart + max(len(str(head)), values + 1 + ends))
+            values = (len(cell.value_in(style)) for cell in cells)
+            ends = (len(cell.interval_in(style)) + len(cell.marks) for cell in cells)
+            both = max(values, default=0) + 1 + max(ends, default=0)
+            widths.append(COLUMN_GAP + max(len(str(head)), both))
         return column_blocks(names, widths, limit=limit)
 
     def brief(self, titles: tuple[str, ...]) -> "Grid":
@@ -246,21 +245,15 @@ def headline_grid(study: Study, *, intervals: Collection[str] = ("k",)) -> Grid 
         return None
     grid = _grid(study, section, "estimator", section_scales(study.sections), ())
     grid = grid.brief((*HEADLINES, *study.plan.headlines))
-    bare = [head.title not in intervals for head in grid.columns]
-    rows = [
-        tuple(
-            replace(cell, low=None, high=None) if without else cell
-            for cell, without in zip(row.cells, bare, strict=True)
+    rows = []
+    for row in grid.rows:
+        cells = (
+            cell if head.title in intervals else replace(cell, low=None, high=None)
+            for cell, head in zip(row.cells, grid.columns, strict=True)
         )
-        for row in grid.rows
-    ]
-    return replace(
-        grid,
-        title="",
-        columns=tuple(replace(h, title=SHORT.get(h.title, h.title)) for h in grid.columns),
-        rows=tuple(replace(row, cells=cells) for row, cells in zip(grid.rows, rows, strict=True)),
-        remarks=(),
-    )
+        rows.append(replace(row, cells=tuple(cells)))
+    columns = (replace(head, title=SHORT.get(head.title, head.title)) for head in grid.columns)
+    return replace(grid, title="", columns=tuple(columns), rows=tuple(rows), remarks=())
 
 
 def gauges(study: Study) -> dict[str, str]:
@@ -339,15 +332,11 @@ def _table_cells(
 
     Then the best is marked there: tests are made on shared tracks.
     """
-    if cell is None:
-        own = other = TableCell.of(None, unit)
-        own = replace(own, marks=marks)
-        return (own,) if column.shared_tracks is None else (own, other)
-    best = cell.best and contender
-    own = TableCell.of(cell.median, unit, bold=best, marks=marks)
+    median, shared, best = (cell.median, cell.shared, cell.best) if cell else (None, None, False)
+    own = TableCell.of(median, unit, bold=best and contender, marks=marks)
     if column.shared_tracks is None:
         return (own,)
-    other = TableCell.of(cell.shared, unit, bold=own.bold)
+    other = TableCell.of(shared, unit, bold=own.bold)
     return (own, other) if other.value is None else (replace(own, bold=False), other)
 
 

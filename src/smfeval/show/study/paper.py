@@ -88,12 +88,10 @@ def text(study: Study) -> str:
 
 def settings(plan: Plan) -> str:
     """'nearest pose within 5 ms, aligned by se3, lost beyond a mean error of 5 m'."""
-    options, lost = plan.options, words.length(plan.diverged_m)
-    within = words.duration(options.tolerance_s or TOLERANCE_S)
-    return (
-        f"{options.association} pose within {within}, aligned by {options.alignment}, "
-        f"lost beyond a mean error of {lost}"
-    )
+    options = plan.options
+    pose = f"{options.association} pose within {words.duration(options.tolerance_s or TOLERANCE_S)}"
+    lost = f"lost beyond a mean error of {words.length(plan.diverged_m)}"
+    return f"{pose}, aligned by {options.alignment}, {lost}"
 
 
 def _in_order(names: Iterable[str], titles: tuple[tuple[str, str], ...]) -> list[str]:

@@ -8,8 +8,8 @@ from math import isnan
 
 from smfeval import words
 from smfeval.judge.decide import Label
-from smfeval.show.ci import Case
-from smfeval.show.study.remarks import MAX_FAILURES, format_tracks, run_name
+from smfeval.show.ci import Case, CaseOutcome
+from smfeval.show.study.remarks import MAX_FAILURES, format_tracks, run_name, whole_section
 from smfeval.studies.find import StudyTasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.result import Study, is_failure
@@ -49,12 +49,7 @@ def listing(plan: Plan, found: StudyTasks) -> str:
         (gap.group, gap.track, gap.estimator, "-", f"no file: {gap.pattern}")
         for gap in found.missing
     ]
-    head = ("group", "track", "estimator", "run", "file")
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head) - 1)]
-    lines = [
-        "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[-1]])
-        for row in (head, *rows)
-    ]
+    lines = words.table([("group", "track", "estimator", "run", "file"), *rows])
     notes = [f"note: {note}" for note in found.notes]
     return "\n".join([*lines, "", *notes, plan_extent(plan, found)]) + "\n"
 
@@ -115,20 +110,18 @@ def condition_cases(held: Iterable[HeldCondition]) -> list[Case]:
     """Every condition of --fail-if, everywhere."""
     cases = []
     for condition, where, value, holds in held:
-        if value is None:
-            case = Case(where, f"not {condition}", "skipped", "there is no such number")
-        elif isnan(value):
-            case = Case(where, f"not {condition}", "error", "it is not a number")
-        else:
-            said = f"{words.exact(value)}"
-            case = Case(where, f"not {condition}", "failure" if holds else "passed", said)
-        cases.append(case)
+        outcome: tuple[CaseOutcome, str] = ("skipped", "there is no such number")
+        if value is not None and isnan(value):
+            outcome = ("error", "it is not a number")
+        elif value is not None:
+            outcome = ("failure" if holds else "passed", words.exact(value))
+        cases.append(Case(where, f"not {condition}", *outcome))
     return cases
 
 
 def contender_labels(study: Study) -> list[Label]:
     """Verdicts of the contenders over all tracks; of all estimators where nobody competes."""
-    whole = [section for section in study.sections if not section.converged_only][-1]
-    known = {each.estimator: each.label for each in whole.pooled}
+    whole = whole_section(study)
+    known = {each.estimator: each.label for each in (whole.pooled if whole else ())}
     names = study.plan.contenders or tuple(each.name for each in study.plan.estimators)
     return [known.get(name, "cannot tell") for name in names]

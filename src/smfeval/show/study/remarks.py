@@ -10,7 +10,7 @@ import numpy as np
 from smfeval import words
 from smfeval.compare.duels import Column, MetricCell, Ranks, StudySection
 from smfeval.dataclass import dataclass
-from smfeval.show.report import Row
+from smfeval.show.report import Row, labelled
 from smfeval.studies.result import PairResult, Study, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import NUMBERS
@@ -74,11 +74,8 @@ def answers(study: Study) -> tuple[str, ...]:
         return ()
     columns = {column.metric: column for column in section.columns}
     ranked = next((columns[metric] for metric in RANKED_BY if metric in columns), None)
-    said = (
-        _trust_text(section, columns.get("k")),
-        None if ranked is None else _best_text(study, ranked),
-    )
-    return tuple(each for each in said if each)
+    trust, best = _trust_text(section, columns.get("k")), ranked and _best_text(study, ranked)
+    return tuple(each for each in (trust, best) if each)
 
 
 def answer_text(study: Study) -> str:
@@ -106,9 +103,8 @@ def _best_text(study: Study, column: Column) -> str | None:
     """'best by log score: A (3.2 nat), not separated from B', or why nobody is."""
     if column.unmarked is not None:
         return column.unmarked
-    marked = [
-        cell for cell in column.cells if cell.best and cell.estimator in study.plan.contenders
-    ]
+    contenders = study.plan.contenders
+    marked = [cell for cell in column.cells if cell.best and cell.estimator in contenders]
     if not marked:
         return None
     medians = [(number.value, cell) for cell in marked if (number := cell.shared or cell.median)]
@@ -125,16 +121,13 @@ LABELS = ("overconfident", "consistent", "conservative", "cannot tell")
 
 def count_verdicts(study: Study, estimator: str, tracks: Collection[str]) -> str:
     """'5 overconfident, 2 cannot tell': runs of an estimator on some tracks."""
-    labels = Counter(
-        each.verdict
-        for each in study.results
-        if each.estimator == estimator and each.track in tracks and each.verdict
-    )
+    runs = (run for run in study.results if run.estimator == estimator and run.track in tracks)
+    labels = Counter(run.verdict for run in runs if run.verdict)
     known = [label for label in (*LABELS, *sorted({*labels} - {*LABELS})) if labels[label]]
     return ", ".join(f"{words.count(labels[label])} {label}" for label in known)
 
 
-RemarkTexts = tuple[str, ...]
+Sentences = tuple[str, ...]
 
 
 def rank_line(ranks: Ranks) -> str:
@@ -149,7 +142,7 @@ def rank_line(ranks: Ranks) -> str:
     return "; ".join([*parts, ranks.reason] if ranks.reason else parts)
 
 
-def power_lines(columns: Iterable[Column]) -> RemarkTexts:
+def power_lines(columns: Iterable[Column]) -> Sentences:
     """'A and B: about 14 further tracks would separate them in MAE; 20 in k'; one line a pair."""
     metrics: dict[str, dict[int, list[str]]] = {}  # of a pair, by the number of tracks
     for column in columns:
@@ -167,7 +160,7 @@ def power_lines(columns: Iterable[Column]) -> RemarkTexts:
     return tuple(lines)
 
 
-def verdict_lines(section: StudySection) -> RemarkTexts:
+def verdict_lines(section: StudySection) -> Sentences:
     """'A: overconfident over the study, k 3.1 [1.8, 5.4], 9 tracks', then what was left out.
 
     'no k to pool on tracks of A (7 of 7) and B (2 of 6): reason', one line a reason.
@@ -177,31 +170,30 @@ def verdict_lines(section: StudySection) -> RemarkTexts:
         for reason, tracks in each.left_out:
             often = f"{words.count(len(tracks))} of {words.count(each.judged)}"
             reasons.setdefault(reason, []).append(f"{each.estimator} ({often})")
+    left_out = (f"tracks of {words.join(names)}: {why}" for why, names in reasons.items())
     return (
         *(f"{each.estimator}: {each.sentence}" for each in section.pooled),
-        *(
-            f"no k to pool on tracks of {words.join(names)}: {reason}"
-            for reason, names in reasons.items()
-        ),
+        *(f"no k to pool on {text}" for text in left_out),
     )
 
 
-def merge_sentences(said: Iterable[tuple[str, str]]) -> RemarkTexts:
+def merge_sentences(said: Iterable[tuple[str, str]]) -> Sentences:
     """Each sentence once, after the metrics that it is about, unless it names them itself."""
     metrics: dict[str, list[str]] = {}
     for metric, sentence in said:
         metrics.setdefault(sentence, []).append(metric_title(metric))
-    return tuple(
-        sentence if sentence.startswith(f"{titles[0]}:") else f"{', '.join(titles)}: {sentence}"
-        for sentence, titles in metrics.items()
-    )
+    merged = []
+    for sentence, titles in metrics.items():
+        named = sentence.startswith(f"{titles[0]}:")
+        merged.append(sentence if named else f"{', '.join(titles)}: {sentence}")
+    return tuple(merged)
 
 
 MAX_FAILURES = 10  # listed; the rest is counted
 MAX_NAMED_TRACKS = 6  # tracks that a line about missing files names
 
 
-def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tuple[Row, ...]:
+def section_remarks(section: StudySection, *, without: Sentences = ()) -> tuple[Row, ...]:
     """Of one table, `without` the notes that are said elsewhere."""
     columns = section.columns
     said = {
@@ -214,26 +206,25 @@ def section_remarks(section: StudySection, *, without: RemarkTexts = ()) -> tupl
     return tuple(Row(label, printable(text)) for label, texts in said.items() for text in texts)
 
 
-def section_notes(section: StudySection) -> RemarkTexts:
+def section_notes(section: StudySection) -> Sentences:
     """Notes of a table and of its columns, each once."""
     in_columns = merge_sentences((c.metric, note) for c in section.columns for note in c.notes)
     return tuple(dict.fromkeys((*section.notes, *in_columns)))
 
 
-def shared_notes(sections: tuple[StudySection, ...]) -> RemarkTexts:
+def shared_notes(sections: tuple[StudySection, ...]) -> Sentences:
     """Notes that all of several tables have."""
     first, *others = [section_notes(section) for section in sections] or [()]
     return tuple(n for n in first if all(n in other for other in others)) if others else ()
 
 
-def failures(study: Study, *, limit: int = MAX_FAILURES) -> tuple[Row, ...]:
+def failures(study: Study) -> tuple[Row, ...]:
     """One sentence for each run that failed; the rest is counted. Runs without a file: `gaps`."""
     every: tuple[TaskResult | PairResult, ...] = (*study.failed_runs, *study.failed_pairs)
-    listed = [
-        Row("failed", printable(f"{run_name(each)}: {each.failure}")) for each in every[:limit]
-    ]
-    rest = len(every) - len(listed)
-    return tuple([*listed, Row("failed", f"and {words.count(rest)} more")] if rest else listed)
+    texts = [printable(f"{run_name(each)}: {each.failure}") for each in every[:MAX_FAILURES]]
+    rest = len(every) - len(texts)
+    texts += [f"and {words.count(rest)} more"] if rest else []
+    return tuple(labelled("failed", texts))
 
 
 def missing_files(study: Study) -> tuple[Row, ...]:
@@ -242,10 +233,8 @@ def missing_files(study: Study) -> tuple[Row, ...]:
     for each in study.missing:
         tracks.setdefault(each.estimator, []).append(each.track)
     total = len(study.plan.tracks)
-    return tuple(
-        Row("no file", printable(f"{name}, on {format_tracks(names, total)}"))
-        for name, names in tracks.items()
-    )
+    texts = (f"{name}, on {format_tracks(names, total)}" for name, names in tracks.items())
+    return tuple(labelled("no file", map(printable, texts)))
 
 
 def format_tracks(tracks: list[str], total: int) -> str:
@@ -268,13 +257,11 @@ def doubt_lines(study: Study, *, without: str = "") -> tuple[Row, ...]:
                 continue
             tracks.setdefault((each.estimator, kind), {}).setdefault(each.track, sentence)
     total = len(study.plan.tracks)
-    return tuple(
-        Row(
-            "doubt",
-            printable(f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"),
-        )
+    texts = (
+        f"{name} ({format_tracks(list(said), total)}): {next(iter(said.values()))}"
         for (name, _), said in tracks.items()
     )
+    return tuple(labelled("doubt", map(printable, texts)))
 
 
 def monte_carlo_lines(study: Study) -> tuple[Row, ...]:
@@ -336,7 +323,6 @@ def run_name(each: TaskResult | PairResult) -> str:
 
 NO_VALUE = "no value on any track"
 
-Sentences = tuple[str, ...]
 Marks = tuple[str, ...]  # letters of footnotes
 
 

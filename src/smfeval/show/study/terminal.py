@@ -5,6 +5,7 @@ from functools import partial
 from textwrap import wrap
 
 from smfeval.show.report import Row
+from smfeval.show.study import remarks
 from smfeval.show.study.layout import (
     Grid,
     NumberStyle,
@@ -12,14 +13,7 @@ from smfeval.show.study.layout import (
     column_blocks,
     grids,
     headline_grid,
-)
-from smfeval.show.study.remarks import (
-    BEST_MEANING,
-    answer_text,
-    headline_remarks,
-    meaning,
-    study_remarks,
-    study_title,
+    marks_text,
 )
 from smfeval.studies.result import Study
 
@@ -39,11 +33,11 @@ def text(study: Study, *, width: int = WIDTH, brief: bool = False) -> str:
     A `brief` text has one table, over all tracks, and what was not scored.
     """
     tables = headline_grids(study, width) if brief else grids(study)
-    legend = headline_remarks(study) if brief else study_remarks(study)
-    answer = WRAP(answer_text(study), width)
+    legend = remarks.headline_remarks(study) if brief else remarks.study_remarks(study)
+    answer = WRAP(remarks.answer_text(study), width)
     shown = [table(grid, width=width) for grid in tables]
     notes = _format_remarks([*marks_legend(study, tables), *legend], 0, width)
-    parts = [study_title(study), "\n".join(answer), *shown, notes]
+    parts = [remarks.study_title(study), "\n".join(answer), *shown, notes]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -61,9 +55,9 @@ def headline_grids(study: Study, width: int = WIDTH) -> tuple[Grid, ...]:
 
 def marks_legend(study: Study, tables: Sequence[Grid]) -> list[Row]:
     """What brackets and stars are."""
-    starred = [Row(STAR, BEST_MEANING)] if any(grid.bold for grid in tables) else []
+    starred = [Row(STAR, remarks.BEST_MEANING)] if any(grid.bold for grid in tables) else []
     consistent = "a consistent estimator has k 1 and coverage 90 %"
-    return [Row("[]", f"{meaning(study)}; {consistent}"), *starred]
+    return [Row("[]", f"{remarks.meaning(study)}; {consistent}"), *starred]
 
 
 def table(grid: Grid, *, width: int = WIDTH) -> str:
@@ -75,7 +69,7 @@ def table(grid: Grid, *, width: int = WIDTH) -> str:
 
 def _blocks(grid: Grid, width: int) -> list[str]:
     """Columns side by side, as many as the width has room for, behind the names."""
-    names = _align_left([grid.of, "", *(f"{row}{_marks(row.marks)}" for row in grid.rows)])
+    names = _align_left([grid.of, "", *(f"{row}{marks_text(row.marks)}" for row in grid.rows)])
     lanes = [
         _column_lines(head.lines, [row.cells[at] for row in grid.rows])
         for at, head in enumerate(grid.columns)
@@ -97,32 +91,22 @@ def _column_lines(head: tuple[str, str], cells: list[TableCell]) -> ColumnLines:
     """Values to the right, intervals to the left, so that both are aligned."""
     starred = any(cell.bold for cell in cells)
     star = [STAR if cell.bold else " " * starred for cell in cells]
-    values = _align_right([c.value_in(STYLE) + s for c, s in zip(cells, star, strict=True)])
-    others = _align_left(
-        [f"{cell.interval_in(STYLE)}{_marks(cell.marks)}".strip() for cell in cells]
-    )
-    return _align_left(
-        [*head, *(f"{value} {other}" for value, other in zip(values, others, strict=True))]
-    )
+    values = [cell.value_in(STYLE) + mark for cell, mark in zip(cells, star, strict=True)]
+    wide = max(map(len, values), default=0)
+    others = [f"{cell.interval_in(STYLE)}{marks_text(cell.marks)}".strip() for cell in cells]
+    joined = (f"{value:>{wide}} {other}" for value, other in zip(values, others, strict=True))
+    return _align_left([*head, *joined])
 
 
 def _align_left(cells: list[str]) -> ColumnLines:
     return [cell.ljust(max(map(len, cells))) for cell in cells]
 
 
-def _align_right(cells: list[str]) -> ColumnLines:
-    return [cell.rjust(max(map(len, cells))) for cell in cells]
-
-
-def _marks(marks: tuple[str, ...]) -> str:
-    return f" ({','.join(marks)})" if marks else ""
-
-
-def _format_remarks(remarks: Sequence[Row], indent: int, width: int) -> str:
+def _format_remarks(rows: Sequence[Row], indent: int, width: int) -> str:
     """Label and sentence in two columns; long sentences are continued below themselves."""
-    wide = max((len(each.label) for each in remarks), default=0)
+    wide = max((len(each.label) for each in rows), default=0)
     lines, last = [], None
-    for each in remarks:
+    for each in rows:
         first = f"{'':{indent}}{'' if each.label == last else each.label:{wide}}  "
         start = " " * len(first)
         lines += WRAP(each.text, width, initial_indent=first, subsequent_indent=start)

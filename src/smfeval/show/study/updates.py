@@ -77,9 +77,8 @@ def _sections(rows: tuple[UpdatesRow, ...]) -> Iterator[ReportSection]:
                 (row.estimator, *(cell_text(name, row.numbers.get(name)) for name in known))
                 for row in rows
             ]
-            yield ReportSection(
-                title, table=Table.of_texts([head, *cells]), notes=(f"  {meaning}",)
-            )
+            table = Table.of_texts([head, *cells])
+            yield ReportSection(title, table=table, notes=(f"  {meaning}",))
 
 
 def cell_text(name: str, number: Number | None) -> str:
@@ -124,17 +123,14 @@ def _unexplained(study: Study) -> list[str]:
 
 def document(study: Study) -> dict[str, Any]:
     """Every median, as strict JSON data."""
+    estimators = []
+    for row in updates_over_tracks(study.plan, study.results):
+        numbers = {name: number.to_dict() for name, number in row.numbers.items()}
+        estimators.append({"estimator": row.estimator, "runs": row.runs, "numbers": numbers})
     return {
         "schema": SCHEMA,
         "version": __version__,
         "study": study.plan.name,
-        "estimators": [
-            {
-                "estimator": row.estimator,
-                "runs": row.runs,
-                "numbers": {name: number.to_dict() for name, number in row.numbers.items()},
-            }
-            for row in updates_over_tracks(study.plan, study.results)
-        ],
+        "estimators": estimators,
         "notes": _unexplained(study),
     }

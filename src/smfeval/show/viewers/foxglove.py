@@ -159,10 +159,8 @@ def _vector(values: list[float]) -> dict[str, float]:
 
 
 def _pose(position: list[float], quaternion: list[float]) -> dict[str, Any]:
-    return {
-        "position": _vector(position),
-        "orientation": dict(zip("xyzw", quaternion, strict=True)),
-    }
+    orientation = dict(zip("xyzw", quaternion, strict=True))
+    return {"position": _vector(position), "orientation": orientation}
 
 
 def _colour(text: str, alpha: float) -> dict[str, float]:

@@ -15,9 +15,9 @@ from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only
+from smfeval.maths.arrays import Bools, Floats, Ints, gap_mask, read_only, spaced_indices
 from smfeval.score.pit import honest_quantile
-from smfeval.show.series import COLOURS, estimate_name, has_belief, sigma
+from smfeval.show.series import COLOURS, estimate_name, sigma
 
 ELLIPSOID_LEVEL = 0.95
 MOST_ELLIPSOIDS = 20_000  # of one estimate; a viewer shows one at a time
@@ -101,7 +101,7 @@ def scene_of(evaluations: Sequence[Evaluation]) -> ViewerScene:
             position=each.position.estimate.position,
             title=title,
             verdict=each.verdict.headline,
-            ellipsoids=_ellipsoids(each) if has_belief(each) else None,
+            ellipsoids=_ellipsoids(each) if each.position.has_belief else None,
             series=_series(each),
         )
         for each, name, title, colour in zip(evaluations, names, titles, cycle(COLOURS))
@@ -127,11 +127,9 @@ def _series(evaluation: Evaluation) -> dict[str, Floats]:
     """
     scored = evaluation.position
     found = {"error_m": scored.series["ape"]}
-    found |= {
-        f"error_{axis}_m": scored.residuals.error[:, i]
-        for i, axis in enumerate(evaluation.options.axes)
-    }
-    if has_belief(evaluation):
+    of_axes = zip(evaluation.options.axes, scored.residuals.error.T, strict=True)
+    found |= {f"error_{axis}_m": error for axis, error in of_axes}
+    if scored.has_belief:
         found["reported_m"] = sigma(scored.residuals)
         found["nees"] = scored.series["nees"]
         found["nees_95"] = np.asarray(honest_quantile(scored.residuals, ELLIPSOID_LEVEL))
@@ -149,8 +147,7 @@ def _series(evaluation: Evaluation) -> dict[str, Floats]:
 def _ellipsoids(evaluation: Evaluation) -> Ellipsoids:
     """Ellipsoids of all scans, or of as many as a scene holds, evenly spread."""
     scored, axes = evaluation.position, evaluation.options.axes
-    scans = len(scored.residuals)
-    at = np.unique(np.linspace(0, scans - 1, min(scans, MOST_ELLIPSOIDS)).astype(np.int64))
+    at = spaced_indices(len(scored.residuals), MOST_ELLIPSOIDS)
     limit = np.asarray(honest_quantile(scored.residuals, ELLIPSOID_LEVEL))[at]
     half_axes, rotation = principal_axes(in_space(scored.residuals.predicted_covariance[at], axes))
     return Ellipsoids(
