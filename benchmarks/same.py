@@ -116,7 +116,7 @@ def made_commands() -> Iterator[tuple[str, list[str]]]:
     yield "study again", ["study", "study.toml", "--workers", "1", "--sensitivity", "--json"]
     yield "sweep", ["sweep", "sweep.toml", "--json"]
     refs = [f"{track}_truth.tum" for track in "abc"]
-    for model in ("scale", "floor", "growth"):
+    for model in ("scale", "floor", "law"):
         yield f"calibrate {model}", [
             "calibrate", *(f"{track}_tight.square" for track in "abc"),
             "--ref", *refs, "--model", model, "--json", "--save", f"{model}.json",

@@ -83,3 +83,13 @@ def test_every_mistake_is_named(sentence, tmp_path, monkeypatch):
 def test_other_endings_are_not_written(innovations, tmp_path):
     with pytest.raises(OptionError, match="written to"):
         write_innovations(innovations, tmp_path / "a.txt")
+
+
+def test_a_refusal_counts_blank_lines(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("stamp,innovation_1,covariance_11\n0,1,1\n\n\n1,many,1\n")
+    with pytest.raises(FormatError, match=r"a\.csv:5: column 'innovation_1' is 'many'"):
+        read_innovations(path)
+    path.write_text("stamp,innovation_1,covariance_11\n\n0,1\n")
+    with pytest.raises(FormatError, match=r"a\.csv:3: 2 columns; there are 3 names"):
+        read_innovations(path)

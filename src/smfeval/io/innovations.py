@@ -190,14 +190,15 @@ def parse_names(name: str, header: bytes) -> InnovationColumns:
 
 def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: int) -> pl.DataFrame:
     """Rows of a CSV table, the first of them on line `first`."""
-    lines = [line for line in rows.splitlines() if line.strip()]
-    if not lines:
+    numbered = [each for each in enumerate(rows.splitlines(), start=first) if each[1].strip()]
+    if not numbered:
         return pl.DataFrame(schema=FRAME)
+    places, lines = zip(*numbered, strict=True)
     width = len(columns.names)
-    for at, line in enumerate(lines):
+    for place, line in numbered:
         if line.count(b",") + 1 != width:
             raise FormatError(
-                f"{name}:{first + at}: {line.count(b',') + 1} columns; there are {width} names"
+                f"{name}:{place}: {line.count(b',') + 1} columns; there are {width} names"
             )
     schema = dict.fromkeys(columns.names, pl.String())
     try:
@@ -210,7 +211,7 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
         cells = text[column].str.strip_chars()
         cells = cells.set(cells == "", None)
         numbers[column] = cells.cast(pl.Float64, strict=False)
-        _refuse_cell(name, numbers[column].is_null() & cells.is_not_null(), cells, column, first)
+        _refuse_cell(name, numbers[column].is_null() & cells.is_not_null(), cells, column, places)
     frame = pl.DataFrame(numbers)
     sensor, accepted = pl.Series([DEFAULT_SENSOR] * len(frame)), pl.Series([True] * len(frame))
     if "sensor" in columns.names:
@@ -218,9 +219,9 @@ def frame_of_csv(name: str, columns: InnovationColumns, rows: bytes, *, first: i
     if "accepted" in columns.names:
         words_of = text["accepted"].str.strip_chars().str.to_lowercase()
         accepted = words_of.replace_strict(TRUTH, default=None, return_dtype=pl.Boolean)
-        _refuse_cell(name, accepted.is_null(), words_of, "accepted", first)
+        _refuse_cell(name, accepted.is_null(), words_of, "accepted", places)
     return frame.select(
-        stamp=_stamps(name, text, columns.stamp, first),
+        stamp=_stamps(name, text, columns.stamp, places),
         sensor=sensor,
         accepted=accepted,
         innovation=pl.concat_list([pl.col(each) for each in columns.innovation]).list.drop_nulls(),
@@ -239,14 +240,16 @@ def _lower_triangle(columns: InnovationColumns) -> list[pl.Expr]:
     ]
 
 
-def _refuse_cell(name: str, wrong: pl.Series, words_of: pl.Series, column: str, first: int) -> None:
+def _refuse_cell(
+    name: str, wrong: pl.Series, words_of: pl.Series, column: str, places: Sequence[int]
+) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         shown = repr((words_of[row] or "")[:40])
-        raise FormatError(f"{name}:{first + row}: column {column!r} is {shown}")
+        raise FormatError(f"{name}:{places[row]}: column {column!r} is {shown}")
 
 
-def _stamps(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series:
+def _stamps(name: str, text: pl.DataFrame, column: str, places: Sequence[int]) -> pl.Series:
     """Exact nanoseconds."""
     words_of = text[column].str.strip_chars()
     if column == "stamp_ns":
@@ -254,7 +257,7 @@ def _stamps(name: str, text: pl.DataFrame, column: str, first: int) -> pl.Series
     else:
         exact = words_of.cast(pl.Decimal(38, 9), strict=False)
         stamp = exact.to_physical().cast(pl.Int64, strict=False)
-    _refuse_cell(name, stamp.is_null(), words_of, column, first)
+    _refuse_cell(name, stamp.is_null(), words_of, column, places)
     return stamp
 
 

@@ -5,7 +5,7 @@ Recipes are settings of a whole study under one name. `paper` has those of "You 
 Scoring Your Odometry": the nearest pose within 5 ms as it is, one SE(3) fit of equal weights over
 the whole track, residuals under the covariances as reported, block-bootstrap intervals of a track,
 5 m of mean error count as lost, GLIM and KISS-ICP are shown outside the tests, pairs and
-sensitivity are part of it. Its tables are made by `studies.paper`.
+sensitivity are part of it. Its tables are made by `show.study.paper`.
 """
 
 import os
