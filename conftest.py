@@ -1,6 +1,9 @@
 """Fixtures that all tests share."""
 
+import os
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy, as the command line does
 
 import numpy as np
 import pytest
