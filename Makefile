@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Many tests start Python: compiled modules are kept.
+# Many tests start Python: compiled modules are kept. pip would compile those that nobody imports.
 export PYTHONDONTWRITEBYTECODE :=
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 
 .PHONY: demo test clean
 
@@ -14,7 +15,7 @@ demo: .venv/demo.stamp
 test: .venv/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile
 
@@ -25,11 +26,11 @@ test: .venv/dev.stamp
 BUILT := pyproject.toml hatch_build.py src/smfeval/io/rows.c
 
 .venv/demo.stamp: $(BUILT) | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 .venv/dev.stamp: $(BUILT) lab/pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable . --editable ./lab --group dev
+	$(INSTALL) --editable . --editable ./lab --group dev
 	@touch $@ .venv/demo.stamp
 
 clean:

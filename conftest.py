@@ -1,6 +1,11 @@
 """Fixtures that all tests share."""
 
+import importlib
+import os
 from pathlib import Path
+from types import ModuleType
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy, as the command line does
 
 import numpy as np
 import pytest
@@ -15,6 +20,12 @@ settings.load_profile("house")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261115)
+
+
+@pytest.fixture(scope="session")
+def scoringrules() -> ModuleType:
+    """Imported where a test asks for it: it compiles for seconds."""
+    return importlib.import_module("scoringrules")
 
 
 @pytest.fixture(scope="session")

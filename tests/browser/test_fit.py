@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.pages import pages
+from support.pages import PAGES, made_page
 
 SIZES = {"desk": (1400, 900), "tablet": (800, 1000), "phone": (420, 860)}
 
@@ -24,9 +24,9 @@ return [...document.querySelectorAll("main *")].filter((each) =>
 """
 
 
-@pytest.fixture(scope="module", params=sorted(pages()))
+@pytest.fixture(scope="module", params=sorted(PAGES))
 def tab(request, opened):
-    return opened(pages()[request.param])
+    return opened(made_page(request.param))
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def not_strict(word):
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 )
 def test_extreme_numbers_give_an_answer_or_a_sentence(seed, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

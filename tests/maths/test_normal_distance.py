@@ -11,7 +11,6 @@ from collections.abc import Callable
 import mpmath as mp
 import numpy as np
 import pytest
-import scoringrules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
@@ -160,7 +159,7 @@ def test_isotropic_distance_is_kummers_function(d: int, beta: float) -> None:
     np.testing.assert_allclose(distance, exact, rtol=1e-11)
 
 
-def test_one_axis_with_beta_one_is_the_crps_of_a_normal() -> None:
+def test_one_axis_with_beta_one_is_the_crps_of_a_normal(scoringrules) -> None:
     error, sigma = np.linspace(-8, 8, 101), np.geomspace(1e-3, 1e3, 101)
     crps = scoringrules.crps_normal(0.0, error, sigma)
     score = energy_score(error[:, None], sigma[:, None, None] ** 2)

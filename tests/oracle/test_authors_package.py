@@ -28,6 +28,8 @@ from smfeval.track import About, ParticleTrack
 from support.beliefs import ABOUT, gaussian, particles, poses
 
 VERSION = "0.4.0"
+PEER = f"smfeval=={VERSION}"
+PIP = [sys.executable, "-m", "pip"]
 CACHE = Path(__file__).parents[2] / ".venv" / "peers" / f"smfeval-{VERSION}"
 
 READ_THERE = """
@@ -121,8 +123,8 @@ def peer():
     python = CACHE / "bin" / "python"
     if not (CACHE / "installed").exists():
         commands = [
-            [sys.executable, "-m", "venv", CACHE],
-            [python, "-m", "pip", "install", "--quiet", f"smfeval=={VERSION}"],
+            [sys.executable, "-m", "venv", "--without-pip", CACHE],
+            [*PIP, "--python", python, "install", "--quiet", "--no-compile", PEER],
         ]
         for command in commands:
             done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scoringrules
 from scipy import stats
 
 import smfeval
@@ -57,7 +56,7 @@ def test_log_score_is_minus_the_log_density_of_scipy(rng):
     assert smfeval.log_score(error, covariance) == pytest.approx(expected, rel=1e-12)
 
 
-def test_crps_and_interval_score_are_those_of_scoringrules(rng):
+def test_crps_and_interval_score_are_those_of_scoringrules(scoringrules, rng):
     error, sigma = rng.normal(size=50), rng.uniform(0.1, 2, size=50)
     theirs = scoringrules.crps_normal(np.zeros(50), error, sigma)
     np.testing.assert_allclose(smfeval.crps(error, sigma), theirs, rtol=1e-9)

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import scoringrules as sr
 from scipy import stats
 
 from smfeval.score import Ensemble, Residuals, RuleSettings, scores
@@ -200,17 +199,20 @@ def test_blocks_bound_the_memory_with_an_uncertain_reference_too(d, rng, monkeyp
 
 
 @pytest.mark.parametrize("equal", [False, True])
-def test_energy_is_that_of_scoringrules(equal, rng):
+def test_energy_is_that_of_scoringrules(equal, scoringrules, rng):
     particles = ensemble((30, 12), 3, rng, equal=equal)
     expected = [
-        sr.es_ensemble(np.zeros(3), x, ens_w=p, estimator="nrg") for x, p in scans(particles)
+        scoringrules.es_ensemble(np.zeros(3), x, ens_w=p, estimator="nrg")
+        for x, p in scans(particles)
     ]
     np.testing.assert_allclose(energy(residuals(particles)), expected, rtol=1e-10)
 
 
-def test_unbiased_energy_of_equal_particles_is_the_fair_one_of_scoringrules(rng):
+def test_unbiased_energy_of_equal_particles_is_the_fair_one_of_scoringrules(scoringrules, rng):
     particles = ensemble((30, 12), 3, rng, equal=True)
-    expected = [sr.es_ensemble(np.zeros(3), x, estimator="fair") for x, _ in scans(particles)]
+    expected = [
+        scoringrules.es_ensemble(np.zeros(3), x, estimator="fair") for x, _ in scans(particles)
+    ]
     np.testing.assert_allclose(energy(residuals(particles), unbiased=True), expected, rtol=1e-10)
 
 
@@ -280,10 +282,10 @@ def test_vanishing_kernels_change_no_score(particles):
 
 
 @pytest.mark.parametrize("equal", [False, True])
-def test_crps_is_that_of_scoringrules(equal, rng):
+def test_crps_is_that_of_scoringrules(equal, scoringrules, rng):
     particles = ensemble((40, 7, 40), 3, rng, equal=equal)
     expected = [
-        [sr.crps_ensemble(0.0, x[:, axis], ens_w=p, estimator="nrg") for axis in range(3)]
+        [scoringrules.crps_ensemble(0.0, x[:, axis], ens_w=p, estimator="nrg") for axis in range(3)]
         for x, p in scans(particles)
     ]
     np.testing.assert_allclose(crps(residuals(particles)), expected, rtol=1e-9)
@@ -367,12 +369,12 @@ def test_quantiles_of_many_equal_particles_do_not_depend_on_the_scans_before(rng
     np.testing.assert_array_equal(quantiles(many, 0.05)[:, 0], np.sort(rows, axis=1)[:, 4])
 
 
-def test_interval_score_is_that_of_scoringrules_between_weighted_quantiles(particles):
+def test_interval_score_is_that_of_scoringrules_between_weighted_quantiles(particles, scoringrules):
     found = interval_score(residuals(particles), level=0.6)
     for row, (x, p) in zip(found, scans(particles), strict=True):
         low = np.array([slow_quantile(c, p, 0.2) for c in x.T])
         high = np.array([-slow_quantile(-c, p, 0.2) for c in x.T])
-        np.testing.assert_allclose(row, sr.interval_score(0.0, low, high, 0.4), rtol=1e-9)
+        np.testing.assert_allclose(row, scoringrules.interval_score(0.0, low, high, 0.4), rtol=1e-9)
 
 
 @pytest.mark.parametrize("equal", [False, True])

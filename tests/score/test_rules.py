@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scoringrules as sr
 from scipy import stats
 
 from smfeval.errors import OptionError
@@ -149,10 +148,10 @@ def test_nees_and_pit_are_mahalanobis_length_and_its_chi_squared_probability(d, 
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-def test_crps_is_that_of_scoringrules(noisy, rng):
+def test_crps_is_that_of_scoringrules(noisy, scoringrules, rng):
     residuals = drawn(40, 3, rng, noisy=noisy)
     sigma = np.sqrt(np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2))
-    expected = sr.crps_normal(0.0, residuals.error, sigma)
+    expected = scoringrules.crps_normal(0.0, residuals.error, sigma)
     np.testing.assert_allclose(crps(residuals), expected, rtol=1e-10)
 
 
@@ -179,11 +178,13 @@ def test_energy_with_an_uncertain_reference_is_that_of_samples_of_the_prediction
 
 @pytest.mark.parametrize("level", [0.5, 0.9])
 @pytest.mark.parametrize("noisy", [False, True])
-def test_interval_score_is_that_of_scoringrules(level, noisy, rng):
+def test_interval_score_is_that_of_scoringrules(level, noisy, scoringrules, rng):
     residuals = drawn(60, 3, rng, noisy=noisy)
     sigma = np.sqrt(np.diagonal(residuals.predicted_covariance, axis1=1, axis2=2))
     reach = stats.norm.ppf(0.5 + level / 2) * sigma
-    expected = sr.interval_score(0.0, residuals.error - reach, residuals.error + reach, 1 - level)
+    expected = scoringrules.interval_score(
+        0.0, residuals.error - reach, residuals.error + reach, 1 - level
+    )
     outside = (np.abs(residuals.error) > reach).mean()
     assert 0.05 < outside < 0.95  # both branches are in it
     np.testing.assert_allclose(interval_score(residuals, level=level), expected, rtol=1e-10)

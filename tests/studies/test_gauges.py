@@ -75,8 +75,8 @@ def marked(study, metric):
     return {cell.estimator for cell in column.cells if cell.best}
 
 
-def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
-    study = studied(folder, tmp_path / "out")
+def test_the_honest_of_two_that_drift_is_marked(folder):
+    study = studied(folder, folder / "kept")  # so is what the tests below ask for again
     assert {each.scored_under for each in study.results} == {"projected"}
     assert {each.joint for each in study.results} == {"implied"}
     assert {metric: marked(study, metric) for metric in ("energy", "log", "k")} == {
@@ -96,10 +96,10 @@ def test_the_honest_of_two_that_drift_is_marked(folder, tmp_path):
         ((), "none"),
     ],
 )
-def test_relative_scores_mark_the_honest_one(folder, tmp_path, horizons, joint):
+def test_relative_scores_mark_the_honest_one(folder, horizons, joint):
     """Over one horizon for all; without cross-covariances there are none."""
     options = Options(intervals=PLAIN, singular="drop", horizons=horizons, joint=joint)
-    study = studied(folder, tmp_path / "out", options=options)
+    study = studied(folder, folder / "kept", options=options)
     metrics = ("relative_energy", "relative_log", "relative_k")
     named = {column.metric for column in study.sections[0].columns}
     if joint == "none":
@@ -136,9 +136,9 @@ def test_who_has_no_relative_scores_is_told_in_a_footnote(folder, tmp_path):
     assert "relative_log" not in values["sparse"]
 
 
-def test_nobody_is_marked_on_beliefs_where_scores_are_not_proper(folder, tmp_path):
+def test_nobody_is_marked_on_beliefs_where_scores_are_not_proper(folder):
     options = Options(intervals=PLAIN, singular="drop", joint="none")
-    study = studied(folder, tmp_path / "out", options=options)
+    study = studied(folder, folder / "kept", options=options)
     assert {each.scored_under for each in study.results} == {"after a fit"}
     assert {metric: marked(study, metric) for metric in BELIEFS} == {
         metric: set() for metric in BELIEFS
@@ -146,7 +146,7 @@ def test_nobody_is_marked_on_beliefs_where_scores_are_not_proper(folder, tmp_pat
     columns = {each.metric: each for each in study.sections[0].columns}
     assert {columns[metric].detail for metric in BELIEFS} == {IMPROPER}
     assert columns["mae"].detail != IMPROPER
-    as_the_paper = studied(folder, tmp_path / "out", options=options, ranks_improper=True)
+    as_the_paper = studied(folder, folder / "kept", options=options, ranks_improper=True)
     assert marked(as_the_paper, "energy") == {"liar"}  # the best score is not the consistent one's
 
 

@@ -37,13 +37,17 @@ def done(plan):
     return run_study(plan, find_tasks(plan), workers=1)
 
 
-@pytest.fixture
-def task(tmp_path):
-    return find_tasks(asked(tmp_path)).tasks[0]
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    return find_tasks(asked(tmp_path_factory.mktemp("made"))).tasks[0]
 
 
-def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task):
-    alternatives = {each.name: each for each in evaluate_task(task)[0].alternatives}
+@pytest.fixture(scope="module")
+def alternatives(task):
+    return {each.name: each for each in evaluate_task(task)[0].alternatives}
+
+
+def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task, alternatives):
     tracks = read(task.estimate.source), read(task.reference.source, body="imu")
     chosen = evaluate(*tracks, options=task.options).alignment.kind
     assert [*alternatives] == [name for name in [*NAMES[:2], "alignment se3", *NAMES[2:]]
@@ -58,9 +62,8 @@ def test_each_alternative_is_an_evaluation_with_one_choice_made_otherwise(task):
         assert alternatives[name].verdict == again.verdict.label
 
 
-def test_a_clock_that_is_off_shows(task):
-    k = {each.name: each.k for each in evaluate_task(task)[0].alternatives}
-    assert k["time offset +50 ms"] != k["time offset +10 ms"]
+def test_a_clock_that_is_off_shows(alternatives):
+    assert alternatives["time offset +50 ms"].k != alternatives["time offset +10 ms"].k
 
 
 def test_it_is_off_unless_asked_for(tmp_path):

@@ -1,5 +1,7 @@
 """Points of a sweep from files: every run is scored, and what is missing is told."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -12,13 +14,22 @@ from support.study_folders import SIGMA_M, planned
 from support.sweep_folders import PLAN, turned
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder in which every run is scored and kept."""
+    folder = turned(tmp_path_factory.mktemp("made"))
+    return folder, points_of_files(read_sweep(planned(folder, PLAN, "sweep.toml")), workers=1)
+
+
 @pytest.fixture
-def files(tmp_path):
-    return read_sweep(planned(turned(tmp_path), PLAN, "sweep.toml"))
+def files(made, tmp_path):
+    """The sweep in a copy of that folder."""
+    shutil.copytree(made[0], tmp_path, dirs_exist_ok=True)
+    return read_sweep(tmp_path / "sweep.toml")
 
 
-def test_each_run_has_the_numbers_that_were_put_in(files):
-    points, failures = points_of_files(files, workers=1)
+def test_each_run_has_the_numbers_that_were_put_in(made):
+    points, failures = made[1]
     assert (len(points), failures) == (30, ())
     for point in points:
         factor = float(dict(point.settings)["R"])
@@ -29,8 +40,8 @@ def test_each_run_has_the_numbers_that_were_put_in(files):
     assert points[0].source == "bold/one_R0.01.square"
 
 
-def test_each_run_and_setting_has_k_of_the_rotation(files):
-    points, _ = points_of_files(files, workers=1)
+def test_each_run_and_setting_has_k_of_the_rotation(made):
+    points, _ = made[1]
     for point in points:
         honest = 1.0 if point.estimator == "honest" else 1 / float(dict(point.settings)["R"])
         assert point.k_rotation.value == pytest.approx(honest, rel=0.6)  # 60 scans
@@ -43,8 +54,8 @@ def test_each_run_and_setting_has_k_of_the_rotation(files):
     assert "pose k" in shown
 
 
-def test_errors_that_follow_are_told_from_errors_that_stay(files):
-    points, _ = points_of_files(files, workers=1)
+def test_errors_that_follow_are_told_from_errors_that_stay(made):
+    points, _ = made[1]
     bold, honest = sweep_of(points).effects
     assert (bold.estimator, bold.label) == ("bold", "not more accurate")
     assert (honest.estimator, honest.label) == ("honest", "more accurate")
@@ -75,8 +86,9 @@ def test_a_value_without_any_file_stops_the_sweep(files, tmp_path):
         points_of_files(files, workers=1)
 
 
-def test_a_sweep_that_was_stopped_goes_on_where_it_was(files, monkeypatch):
+def test_a_sweep_that_was_stopped_goes_on_where_it_was(files, tmp_path, monkeypatch):
     """Runs that are kept are not scored again, and say the same, scan by scan."""
+    shutil.rmtree(tmp_path / "sweep_results")
     heard = []
 
     def hear(done, failed, total):

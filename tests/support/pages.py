@@ -80,17 +80,20 @@ def calibrated():
     return calibrate(tracks(1, scans=100), model="scale")
 
 
+PAGES = {
+    "score": lambda: page.score_page([Findings(overconfident())], command=COMMAND),
+    "several": lambda: page.score_page([Findings(each) for each in several()], command=COMMAND),
+    "pairs": lambda: page.pairs_page(comparison(), command=COMMAND),
+    "study": lambda: page.study_page(study(), command=COMMAND),
+    "check": lambda: page.check_page(examine(overconfident().estimate), command=COMMAND),
+    "sweep": lambda: page.sweep_page(turned(), command=COMMAND),
+    "calibration": lambda: page.calibration_page(calibrated(), command=COMMAND),
+    "nis": lambda: page.nis_page(innovations(), command=COMMAND),
+    "watch": lambda: page.watch_page(watch_event("alarm", ALARM), command=COMMAND),
+}  # by kind; made when asked for, not when tests are collected
+
+
 @cache
-def pages():
-    """HTML by kind."""
-    return {
-        "score": page.score_page([Findings(overconfident())], command=COMMAND),
-        "several": page.score_page([Findings(each) for each in several()], command=COMMAND),
-        "pairs": page.pairs_page(comparison(), command=COMMAND),
-        "study": page.study_page(study(), command=COMMAND),
-        "check": page.check_page(examine(overconfident().estimate), command=COMMAND),
-        "sweep": page.sweep_page(turned(), command=COMMAND),
-        "calibration": page.calibration_page(calibrated(), command=COMMAND),
-        "nis": page.nis_page(innovations(), command=COMMAND),
-        "watch": page.watch_page(watch_event("alarm", ALARM), command=COMMAND),
-    }
+def made_page(kind: str) -> str:
+    """HTML of a kind."""
+    return PAGES[kind]()

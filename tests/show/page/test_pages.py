@@ -49,7 +49,7 @@ def comparison():
 
 @pytest.fixture(scope="module")
 def pages():
-    return made.pages()
+    return {kind: made.made_page(kind) for kind in made.PAGES}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -313,9 +313,9 @@ def test_the_page_of_a_sweep_has_verdicts_and_every_run(pages):
 def test_pages_of_reports_have_their_first_line_as_verdict_and_every_row():
     learnt = made.calibrated()
     for html, found in (
-        (made.pages()["calibration"], calibration.report(learnt, verbose=True)),
-        (made.pages()["nis"], nis_report(made.innovations(), verbose=True)),
-        (made.pages()["watch"], watch_report("alarm", made.ALARM)),
+        (made.made_page("calibration"), calibration.report(learnt, verbose=True)),
+        (made.made_page("nis"), nis_report(made.innovations(), verbose=True)),
+        (made.made_page("watch"), watch_report("alarm", made.ALARM)),
     ):
         text = Page(html).text
         assert text.index(found.sections[0].title[1:]) < text.rindex(found.sections[0].rows[0].text)

@@ -1,6 +1,7 @@
 """Every fault by its name, honest beliefs without one, and what cannot be told in words."""
 
 import json
+from functools import cache
 from importlib.resources import files
 
 import jsonschema
@@ -22,18 +23,24 @@ def made(name, seed=3):
     return FAULTS[name](Made(SCANS, 0.9, seed))
 
 
+@cache
+def diagnosed(name, alignment="none"):
+    """Once for all tests: it is frozen."""
+    return made(name).diagnoses(alignment)
+
+
 def number(diagnoses, name, key):
     return next(each for each in diagnoses.found if each.cause == name).evidence[key]
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_called_by_its_name(name):
-    assert name in made(name).diagnoses().names
+    assert name in diagnosed(name).names
 
 
 @pytest.mark.parametrize("name", [n for n in FAULTS if n != "constant offset"])
 def test_a_fault_is_called_by_its_name_after_an_alignment(name):
-    assert name in made(name).diagnoses("se3").names
+    assert name in diagnosed(name, "se3").names
 
 
 @pytest.mark.parametrize("alignment", ["none", "se3", "yaw", "sim3", "first-pose"])
@@ -50,11 +57,11 @@ def test_a_covariance_that_grows_with_the_error_triggers_nothing(alignment):
 
 
 def test_a_random_walk_beyond_the_covariance_is_a_drift_that_grows():
-    assert made("drift").diagnoses().names == ("drift", "growing")
+    assert diagnosed("drift").names == ("drift", "growing")
 
 
 def test_growth_is_given_by_the_k_of_the_first_and_the_last_third():
-    found = made("growing").diagnoses()
+    found = diagnosed("growing")
     amplitude = np.linspace(0.5, 4.0, SCANS)  # of the error, in reported sigmas
     first, last = (np.mean(part**2) for part in (amplitude[:500], amplitude[1000:]))
     assert number(found, "growing", "k_first_third") == pytest.approx(first, rel=0.4)
@@ -62,18 +69,18 @@ def test_growth_is_given_by_the_k_of_the_first_and_the_last_third():
 
 
 def test_an_alignment_hides_a_constant_offset():
-    assert made("constant offset").diagnoses("se3").names == ()
+    assert diagnosed("constant offset", "se3").names == ()
 
 
 def test_the_lever_arm_is_measured_in_body_axes():
-    found = made("lever-arm bias").diagnoses("se3")
+    found = diagnosed("lever-arm bias", "se3")
     assert number(found, "lever-arm bias", "body_x_m") == pytest.approx(0.10, abs=0.03)
     assert number(found, "lever-arm bias", "body_y_m") == pytest.approx(-0.02, abs=0.04)
     assert "in x of body imu" in found.found[0].advice
 
 
 def test_the_clock_is_measured_with_its_sign():
-    found = made("time-offset bias").diagnoses()
+    found = diagnosed("time-offset bias")
     assert number(found, "time-offset bias", "tau_ms") == pytest.approx(30, abs=6)
     assert "early" in found.found[0].sentence
     late = Made(SCANS, 0.9, 3)
@@ -90,29 +97,29 @@ def test_stamps_moved_by_the_clock_found_have_no_clock_fault():
 
 def test_the_scale_is_measured_whatever_the_alignment():
     for alignment in ("none", "se3"):
-        found = made("scale error").diagnoses(alignment)
+        found = diagnosed("scale error", alignment)
         assert number(found, "scale error", "scale_percent") == pytest.approx(1.0, abs=0.2)
 
 
 def test_a_scale_error_is_no_news_after_a_fit_of_the_scale():
-    assert "scale error" not in made("scale error").diagnoses("sim3").names
+    assert "scale error" not in diagnosed("scale error", "sim3").names
 
 
 def test_the_stretch_is_given_in_seconds():
-    found = made("a stretch").diagnoses()
+    found = diagnosed("a stretch")
     assert number(found, "a stretch", "start_1_s") == pytest.approx(75, abs=8)
     assert number(found, "a stretch", "end_1_s") == pytest.approx(100, abs=8)
     assert number(found, "a stretch", "k_inside") > 5 * number(found, "a stretch", "k_outside")
 
 
 def test_a_few_bad_scans_are_counted():
-    found = made("a few scans").diagnoses()
+    found = diagnosed("a few scans")
     assert 5 <= number(found, "a few scans", "scans") <= 15
     assert "too tight throughout" not in found.names
 
 
 def test_the_factor_of_a_belief_too_tight_throughout_is_k():
-    assert number(made("too tight throughout").diagnoses(), "too tight throughout", "k") == (
+    assert number(diagnosed("too tight throughout"), "too tight throughout", "k") == (
         pytest.approx(4, rel=0.35)
     )
 
@@ -219,7 +226,7 @@ def test_variance_between_windows_is_small_for_white_errors_and_large_for_slow_o
 
 def test_the_document_is_strict_json_and_matches_its_schema(score_schema):
     for name in ("lever-arm bias", "a stretch", "drift"):
-        document = made(name).diagnoses().to_dict()
+        document = diagnosed(name).to_dict()
         again = json.loads(json.dumps(document, allow_nan=False))
         assert again == document
         jsonschema.validate(document, score_schema)
@@ -271,7 +278,7 @@ def test_a_robot_that_stands_can_be_diagnosed():
 
 
 def test_what_was_assumed_is_said():
-    (allowed, without) = made("lever-arm bias").diagnoses("se3").notes
+    (allowed, without) = diagnosed("lever-arm bias", "se3").notes
     assert "a fit weighted by the reported covariance" in allowed
     assert "without the named biases" in without
     assert honest(1000, 0.9, 11).diagnoses().notes == ()
