@@ -121,6 +121,18 @@ def test_a_library_that_makes_another_error_of_a_stop_is_no_bug(capsys, monkeypa
     assert (outcome.code, outcome.err) == (130, NOTHING_KEPT)
 
 
+def test_a_library_that_fails_while_it_cleans_up_after_a_stop_is_no_bug(capsys, monkeypatch):
+    def fail(verb, arguments):
+        try:
+            raise KeyboardInterrupt  # as workers of a study take SIGTERM
+        finally:
+            raise AttributeError("a pool that is gone")
+
+    monkeypatch.setattr(main_module, "_run_verb", fail)
+    outcome = run(capsys, "check", "a")
+    assert (outcome.code, outcome.err) == (130, NOTHING_KEPT)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_within_code_that_python_compiles_has_its_exit_code(number):
     """As in a dataclass that is being made: Python would end itself by SIGINT afterwards."""

@@ -111,14 +111,21 @@ def main(arguments: list[str]) -> int:
         _drop_output()
         return 0
     except (KeyboardInterrupt, Exception) as error:
-        if signals or isinstance(error, KeyboardInterrupt):  # a library may make another of it
+        if signals or _is_interrupt(error):
             _print_error(f"stopped; {_kept_words()}")
             return 128 + (signals or [signal.SIGINT])[0]
         return _fail(error)
     return code
 
 
-def _fail(error: Exception) -> int:
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is Ctrl-C, or what a library made of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _fail(error: BaseException) -> int:
     """Say that the system refuses, or that there is a bug; returns the exit code."""
     if isinstance(error, MemoryError):
         return _print_error("there is not enough memory for this")

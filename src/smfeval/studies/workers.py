@@ -151,7 +151,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         try:
             yield pool
         except (KeyboardInterrupt, GeneratorExit):  # nobody waits for the rest
-            for process in list(pool._processes.values()):  # noqa: SLF001  public from 3.14 on
+            for process in list((pool._processes or {}).values()):  # noqa: SLF001  None once shut
                 process.terminate()
             raise
         finally:
