@@ -26,7 +26,6 @@ from smfeval.errors import OptionError, PairingError
 from smfeval.evaluation import Evaluation, Options, choose_axes
 from smfeval.io import extrinsic_in_bags, files_to_read, read
 from smfeval.io.atomic import writing
-from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.options import ReadOptions
 from smfeval.io.progress import report
 from smfeval.maths import se3
@@ -527,6 +526,8 @@ def _options(options: Options | None, given: Keywords, extrinsic: Extrinsic | No
 def _pose(extrinsic: Extrinsic | None) -> se3.Pose | None:
     if extrinsic is None or isinstance(extrinsic, tuple):
         return extrinsic
+    from smfeval.io.extrinsic import read_extrinsic  # noqa: PLC0415  only where one is given
+
     return read_extrinsic(str(extrinsic))
 
 

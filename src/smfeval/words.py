@@ -14,8 +14,8 @@ HUGE = 1e6  # from here on an exponent reads better than the digits
 UNIT_ROUNDING = 0.9995  # what rounds to 1 m with three digits is written in m
 ONE_OF_A_MILLION = 0.9995e-6
 # Control characters, marks that turn the direction of text, and halves of characters
-STEERING = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
-FILE_ENDINGS = re.compile(r"(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$", re.I)
+STEERING = "[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+FILE_ENDINGS = r"(?i)(\.(square|tum|txt|csv|pos|parquet|kitti|bag|mcap|db3|gz))+$"
 
 
 class Unit(NamedTuple):
@@ -66,8 +66,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def visible(text: str) -> str:
     r"""The text with what cannot be shown, or would steer a terminal, as `\x1b` or `\udcff`."""
-    return STEERING.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text
+    if text.isprintable():  # nearly every text
+        return text
+    return re.sub(
+        STEERING, lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text
     )
 
 
@@ -272,7 +274,7 @@ def without_common_folders(paths: Sequence[str]) -> list[str]:
 def stem(path: str) -> str:
     """'runs/fast_lio2.txt.gz' -> 'fast_lio2'."""
     last = path.rstrip("/").rpartition("/")[2]
-    return FILE_ENDINGS.sub("", last) or last or path
+    return re.sub(FILE_ENDINGS, "", last) or last or path
 
 
 def _common_folders(paths: list[str]) -> int:

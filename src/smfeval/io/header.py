@@ -13,7 +13,7 @@ from smfeval.schema import GAUGES, Order
 from smfeval.track import About
 
 VERSIONS = ("SQUARE/0.2", "SQUARE/0.3")
-LATER_VERSION = re.compile(r"SQUARE/0\.(?:[4-9]|[1-9]\d)")
+LATER_VERSION = r"SQUARE/0\.(?:[4-9]|[1-9]\d)"
 CURRENT_VERSION = "SQUARE/0.3"
 CROSS_VERSION = "SQUARE-CROSS/0.1"  # our extension: the file of cross-covariances
 
@@ -99,7 +99,7 @@ class Header:
     def notes(self) -> tuple[str, ...]:
         """That the file is of a later version than is known."""
         version = self.fields.get("FORMAT", "")
-        later = LATER_VERSION.fullmatch(version)
+        later = re.fullmatch(LATER_VERSION, version)
         return (f"{version} is later than {CURRENT_VERSION}, and read as that",) if later else ()
 
     def _declared_value(self, key: str) -> str | None:
@@ -143,7 +143,7 @@ def parse_header(name: str, lines: tuple[tuple[int, str], ...], *, cross: bool =
 def _value_problem(key: str, value: str, versions: tuple[str, ...] = VERSIONS) -> str | None:
     """What is wrong with the value of a key, if anything is."""
     allowed = (ALLOWED_VALUES | {"FORMAT": versions}).get(key)
-    if key == "FORMAT" and versions == VERSIONS and LATER_VERSION.fullmatch(value):
+    if key == "FORMAT" and versions == VERSIONS and re.fullmatch(LATER_VERSION, value):
         return None  # read as far as nothing in it is new
     if allowed is not None and value not in allowed:
         return f"{key} {value!r} is unknown; it is {' or '.join(allowed)}"

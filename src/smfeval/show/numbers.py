@@ -149,14 +149,6 @@ def _cell(row: NumberRow | None, evaluation: Evaluation) -> Cell:
     return number_cell(number, "%" if row is not None and row.is_share else None)
 
 
-def energy_text(value: float, evaluation: Evaluation) -> str:
-    """The energy score, with its exponent where that is not 1."""
-    beta = evaluation.options.settings.beta
-    if beta == 1:
-        return words.length(value)
-    return f"{words.number(value)} m^beta (beta {words.exact(beta)})"
-
-
 def _axes(evaluation: Evaluation) -> Table:
     """CRPS and k of every axis alone."""
     crps = evaluation.position.crps_by_axis

@@ -22,7 +22,6 @@ from smfeval.judge.decide import Verdict
 from smfeval.judge.sentences import bound_text, open_text, reference_text, title
 from smfeval.maths.arrays import median_of
 from smfeval.options import ENDING_SIGMA
-from smfeval.show.numbers import all_sections, energy_text
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -90,9 +89,12 @@ def report(found: Sequence[Findings], *, verbose: bool = False, chart: bool = Fa
     sections = (
         [_comparison([each.evaluation for each in found], verbose=verbose)] if several else []
     )
-    if verbose or not several:
-        for each in found:
-            sections += all_sections(each.evaluation) if verbose else [_section(each, chart=chart)]
+    if verbose:
+        from smfeval.show.numbers import all_sections  # noqa: PLC0415  only where asked for
+
+        sections += [section for each in found for section in all_sections(each.evaluation)]
+    elif not several:
+        sections += [_section(each, chart=chart) for each in found]
     for each in found:
         if each.why is not None:
             from smfeval.show.causes import why_sections  # noqa: PLC0415  only where asked for
@@ -166,6 +168,14 @@ def error_text(evaluation: Evaluation) -> str:
         share = words.quantity(coverage.value, "%")
         region = f"; {share} of scans inside the {words.level(NOMINAL)} region"
     return f"{error}, {sigma} reported{noise}{region}"
+
+
+def energy_text(value: float, evaluation: Evaluation) -> str:
+    """The energy score, with its exponent where that is not 1."""
+    beta = evaluation.options.settings.beta
+    if beta == 1:
+        return words.length(value)
+    return f"{words.number(value)} m^beta (beta {words.exact(beta)})"
 
 
 def _scores_text(evaluation: Evaluation) -> str:
