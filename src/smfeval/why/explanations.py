@@ -304,17 +304,13 @@ def _timestamp_jitter(tracks: JudgedTracks, scored: Verdict) -> OtherExplanation
     """Stamps by software, and the jitter that would end the verdict."""
     assumed = f"{words.duration(SOFTWARE_S)} (stamps by software)"
     found = _under_noise((tracks, scored), stamp_jitter(SOFTWARE_S))
-
     poses = tracks.poses(tracks.options.space, NOISE_SCANS)
+
+    def judge(jitter_s: float) -> Verdict:
+        return judge_under_noise(tracks, scored.facts, poses, stamp_jitter(jitter_s))
+
     try:
-        needed = Need(
-            least_size(
-                lambda size: judge_under_noise(tracks, scored.facts, poses, stamp_jitter(size)),
-                MOST["clock"],
-                scored.margin,
-            ),
-            "s",
-        )
+        needed = Need(least_size(judge, MOST["clock"], scored.margin), "s")
     except SmfevalError:  # beside a second of jitter nothing is left of a tiny covariance
         needed = None
     return verdict_row("timestamp jitter", assumed, scored, found, needed=needed)
