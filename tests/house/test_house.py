@@ -1,5 +1,6 @@
 """What no linter knows."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -339,3 +340,12 @@ def test_inputs_are_opened_by_the_reader_that_limits_them():
     }
     assert found <= OPENS_FILES
     assert "io/source.py" in found
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+def test_a_command_has_one_thread_for_linear_algebra_unless_told(given, found, capsys, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
+    assert main(["check", "no-such-file"]) == 2
+    assert os.environ["OPENBLAS_NUM_THREADS"] == found
