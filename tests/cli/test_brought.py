@@ -26,10 +26,15 @@ def install(monkeypatch, tmp_path):
         monkeypatch.setattr("smfeval.cli.plugins.sys", path)
         told = tmp_path / "other-1.0.dist-info"
         told.mkdir()
-        lines = (f"{name} = brought_{name}\n" for name in modules)
+        lines = (f"{name} = brought_{name} [extra]\n" for name in modules)
         (told / "entry_points.txt").write_text(
-            "[console_scripts]\nlab = other:main\n\n[smfeval.verbs]\n" + "".join(lines)
+            "[console_scripts]\nlab = other:main\n\n[smfeval.verbs]\n# a = b\n" + "".join(lines)
         )
+        (tmp_path / "broken-1.0.dist-info").mkdir()
+        (tmp_path / "broken-1.0.dist-info" / "entry_points.txt").write_bytes(
+            b"[smfeval.verbs]\n\xff"
+        )
+        (tmp_path / "empty-1.0.dist-info").mkdir()
         for name, module in modules.items():
             monkeypatch.setitem(sys.modules, f"brought_{name}", module)
 

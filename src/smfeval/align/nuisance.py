@@ -526,10 +526,11 @@ def _minimise(
                 G[:, moves] = columns(turning)
                 slope = G.T @ white.reshape(-1) + weight * size
                 curvature = G.T @ G + np.diag(weight)
-        found = next((each for each in map(fall, DAMPINGS) if each[-1] < total), None)
-        if found is None:
+        before, here = total, (values, white, size, total)
+        fallen = (each for each in map(fall, DAMPINGS) if each[-1] < before)
+        values, white, size, total = next(fallen, here)
+        if not total < (1 - settled) * before:
             break
-        values, white, size, total = found
     return BestCaseFit(freedoms, values, white, poses)
 
 

@@ -12,6 +12,7 @@ same, and takes three times the time of all else in `smfeval --help` to be impor
 
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False  # as in `cli.main`
 if TYPE_CHECKING:
@@ -27,20 +28,24 @@ def plugins(group: str) -> dict[str, str]:
     """Name -> `module` or `module:function`, of what is installed; first on the path first."""
     found: dict[str, str] = {}
     for folder in sys.path:
-        for name in os.listdir(folder or ".") if os.path.isdir(folder or ".") else ():  # noqa: PTH112, PTH208  pathlib takes a while to import
+        names: list[str] = []
+        with suppress(OSError):  # an archive, or a folder that is gone
+            names = os.listdir(folder or ".")  # noqa: PTH208  pathlib takes a while to import
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
             file = os.path.join(folder, name, "entry_points.txt")  # noqa: PTH118
-            if name.endswith((".dist-info", ".egg-info")) and os.path.isfile(file):  # noqa: PTH113
-                with open(file, encoding="utf-8") as stream:  # noqa: PTH123
-                    found = _section(stream.read(), group) | found
+            with suppress(OSError, UnicodeError), open(file, encoding="utf-8") as stream:  # noqa: PTH123
+                found = _section(stream.read(), group) | found
     return found
 
 
 def _section(text: str, group: str) -> dict[str, str]:
-    """The lines `name = value` below `[group]`."""
+    """The lines `name = value [extras]` below `[group]`."""
     _, _, rest = f"\n{text}".partition(f"\n[{group}]\n")
     lines = rest.partition("\n[")[0].splitlines()
-    pairs = (line.partition("=") for line in lines)
-    return {name.strip(): value.strip() for name, sign, value in pairs if sign}
+    pairs = (line.partition("=") for line in lines if not line.startswith("#"))
+    return {name.strip(): value.partition("[")[0].strip() for name, sign, value in pairs if sign}
 
 
 def load_plugin(group: str, name: str) -> "Any":
