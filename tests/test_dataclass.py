@@ -2,7 +2,7 @@
 
 import dataclasses
 import pickle
-from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+from dataclasses import FrozenInstanceError, InitVar, asdict, field, fields, replace
 from functools import cached_property
 
 import pytest
@@ -60,6 +60,20 @@ def test_replace_pickle_inheritance_and_cached_properties_work():
     assert replace(one, b=5) == Derived(3, b=5)
     assert pickle.loads(pickle.dumps(one)) == one
     assert Ours(4).doubled == 8
+
+
+def test_arguments_that_are_no_fields_reach_post_init_alone():
+    @dataclass(frozen=True)
+    class Scaled:
+        x: float
+        by: InitVar[float] = 2.0
+
+        def __post_init__(self, by):
+            object.__setattr__(self, "x", by * self.x)
+
+    assert [each.name for each in fields(Scaled)] == ["x"]
+    assert vars(Scaled(1.0, by=3.0)) == {"x": 3.0}
+    assert replace(Scaled(1.0), by=5.0).x == 10.0
 
 
 @pytest.mark.parametrize(

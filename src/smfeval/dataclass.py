@@ -2,7 +2,7 @@
 
 The standard one writes and compiles six methods for each frozen class, half a millisecond of every
 start; the hundred classes on the way of `score` took as long as importing numpy. Here they share
-theirs. (Fields of `InitVar` are left to the standard library: see `track`.)
+theirs.
 """
 
 import dataclasses
@@ -32,9 +32,10 @@ else:
         def __init__(self, *given, **named):  # noqa: N807
             nonlocal known
             known = known or _Constructor(cls)
-            vars(self).update(known.values(given, named))
+            fields = vars(self)
+            fields.update(known.values(given, named))
             if hasattr(self, "__post_init__"):
-                self.__post_init__()
+                self.__post_init__(*map(fields.pop, known.passed))
 
         return __init__
 
@@ -42,7 +43,10 @@ else:
         """Turns arguments into fields."""
 
         def __init__(self, cls):
-            self.name, every = cls.__qualname__, dataclasses.fields(cls)
+            self.name, annotated = cls.__qualname__, cls.__dataclass_fields__.values()
+            passed = [each for each in annotated if "InitVar" in str(each.type)]
+            self.passed = [each.name for each in passed]  # to `__post_init__`: they are no fields
+            every = [*dataclasses.fields(cls), *passed]
             taken = [each for each in every if each.init]
             self.positional = [each.name for each in taken if not each.kw_only]
             self.names = {each.name for each in taken}

@@ -42,6 +42,21 @@ def test_horizons_double_while_there_are_windows():
     assert all((100_000 - 1) // h >= 12 for h in made.horizons(100_000))
 
 
+def test_what_is_open_is_fitted_to_the_half_that_a_row_is_of(rng):
+    """Of a whole track whose covariances are thin, too, in which nothing can be fitted."""
+    covariance = np.tile(np.eye(3), (48, 1, 1))
+    covariance[24:, 2, 2] = 1e-9
+    first, columns = 10 * np.arange(48), rng.normal(size=(48, 3, 2))
+    error = rng.normal(size=(48, 3)) + columns @ np.array([100.0, -50.0])
+    found = Windows(10, first, first + 10, error, covariance, columns)
+    stamp, path_m = np.arange(481) * 100_000_000, np.arange(481.0)
+    design = columns[:24].reshape(-1, 2)
+    _, (left,), _, _ = np.linalg.lstsq(design, error[:24].ravel(), rcond=None)
+    assert window_row(found, stamp, path_m) is None
+    row = window_row(found, stamp, path_m, first_half=True)
+    assert row.k == pytest.approx(left / (3 * 24 - 2))
+
+
 def test_the_error_of_dead_reckoning_is_the_relative_motions(rng):
     world = drifting.dead_reckoning(rng, 100)
     estimate, truth = (ends(pose) for pose in (world.claim.pose, world.truth))
@@ -288,6 +303,6 @@ def test_columns_cost_their_degrees_of_freedom(rng):
     columns = rng.normal(size=(m, 3, 4))
     columns[..., 3] = columns[..., 0] + columns[..., 1]  # nothing of its own
     error = columns @ np.array([5.0, -3.0, 2.0, 0.0])
-    found = made.without_columns(Windows(1, first, first + 1, error, unit), columns)
+    found = made.without_columns(Windows(1, first, first + 1, error, unit, columns))
     assert found.fitted == 3
     np.testing.assert_allclose(found.error, 0.0, atol=1e-9)

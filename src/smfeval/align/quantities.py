@@ -105,7 +105,7 @@ def _in_units(text: str, units: dict[str, float]) -> float:
     return units[suffix] * float(text.removesuffix(suffix))
 
 
-LIMIT = re.compile(r"(?P<size>\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)\s*(?P<rest>[a-z -]*)")
+LIMIT = r"(?P<size>\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)\s*(?P<rest>[a-z -]*)"
 LIMIT_WORDS = {  # what else people call a component
     "longitudinal": "along",
     "along-track": "along",
@@ -179,7 +179,7 @@ def parse_alert_limits(said: str | float | AlertLimits) -> AlertLimits:
 
 
 def _parse_limit(part: str, said: str) -> tuple[str, float]:
-    match = LIMIT.fullmatch(part)
+    match = re.fullmatch(LIMIT, part)
     if match is None:
         raise OptionError(f"{said!r} is no alert limit; write 1m or 1m,0.5m vertical,2deg")
     first, *rest = match["rest"].split() or [""]

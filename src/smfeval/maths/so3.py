@@ -22,8 +22,11 @@ def hat(vector: Floats) -> Floats:
 def matrix(quaternion: Floats) -> Floats:
     """Rotation matrix of a unit quaternion xyzw. (..., 4) -> (..., 3, 3)."""
     rotation = np.empty((*quaternion.shape[:-1], 3, 3))
-    axes = range(rotation.ndim)
-    _fill(rotation.transpose(*axes[-2:], *axes[:-2]), components(quaternion))
+    rows = rotation.reshape(-1, 9)
+    for part in chunks(len(rows)):  # entries apart, as they are made, and then put together
+        entries = np.empty((3, 3, part.stop - part.start))
+        _fill(entries, np.ascontiguousarray(quaternion.reshape(-1, 4)[part].T))
+        rows[part] = entries.reshape(9, -1).T
     return rotation
 
 
@@ -81,9 +84,12 @@ def compose(left: Floats, right: Floats) -> Floats:
     return out.transpose(*range(1, out.ndim), 0)
 
 
+CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
+
+
 def inverse(quaternion: Floats) -> Floats:
     """Conjugate: the inverse of a unit quaternion."""
-    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+    return quaternion * CONJUGATE
 
 
 def exp(vector: Floats) -> Floats:
@@ -96,7 +102,7 @@ def log(quaternion: Floats) -> Floats:
     """Rotation vector of at most pi radians. (..., 4) -> (..., 3)."""
     flip = np.where(quaternion[..., 3:] < 0, -1.0, 1.0)
     vector, w = flip * quaternion[..., :3], flip * quaternion[..., 3:]
-    norm = np.linalg.norm(vector, axis=-1, keepdims=True)
+    norm = np.sqrt(np.einsum("...i,...i->...", vector, vector))[..., None]
     tiny = norm < 1e-8  # below this, 2 atan(x) / x differs from 2 by less than a rounding error
     ratio = np.where(tiny, 2.0, 2.0 * np.arctan2(norm, w) / np.where(tiny, 1.0, norm))
     return ratio * vector
@@ -127,13 +133,8 @@ def mean(moment: Floats) -> Floats:
 
 
 def rotate_all(rotation: Floats, vector: Floats) -> Floats:
-    """One matrix times many vectors, by columns (a BLAS call costs more). (3, 3), (n, 3)."""
-    out = np.empty((3, len(vector)))
-    for part in chunks(len(vector)):
-        x, y, z = np.ascontiguousarray(vector[part].T)
-        for row, (a, b, c) in zip(out, rotation, strict=True):
-            row[part] = a * x + b * y + c * z
-    return out.T
+    """One matrix times many vectors. (3, 3), (n, 3) -> (n, 3)."""
+    return vector @ rotation.T
 
 
 def rotate(quaternion: Floats, vector: Floats) -> Floats:

@@ -29,8 +29,8 @@ LATEX_SIGNS = {
     '"': r"\symbol{34}",  # a command where babel speaks German
 }
 LATEX_SIGNS |= {sign: f"\\{sign}" for sign in "_&%#${}"}
-PARTS_OF_NAMES = re.compile(r"(?<=[./_-])(?=\w)")
-DASHES = re.compile("-(?=-)")  # two hyphens would become a dash
+PARTS_OF_NAMES = r"(?<=[./_-])(?=\w)"
+DASHES = "-(?=-)"  # two hyphens would become a dash
 MARKDOWN_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|~&$"})
 LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
 
@@ -67,7 +67,7 @@ def read_packed(name: str) -> bytes:
 
 def escape_latex(text: str) -> str:
     """The same text in LaTeX; letters that pdflatex does not have are named by their code."""
-    return DASHES.sub("-{}", "".join(map(_latex_sign, text)))
+    return re.sub(DASHES, "-{}", "".join(map(_latex_sign, text)))
 
 
 def _latex_sign(sign: str) -> str:
@@ -94,7 +94,7 @@ def _breakable(name: str) -> Any:
     """The name as HTML that may be broken where its parts end: after a dot, a slash, a hyphen."""
     from markupsafe import Markup  # noqa: PLC0415  where a template is rendered
 
-    return Markup("<wbr>").join(PARTS_OF_NAMES.split(printable(str(name))))
+    return Markup("<wbr>").join(re.split(PARTS_OF_NAMES, printable(str(name))))
 
 
 @cache

@@ -140,7 +140,7 @@ class SeenMotion:
             if not all(horizon in each for each in given):
                 continue
             try:
-                found = self.windows(horizon, space)
+                found = self._open_windows(horizon, space)
             except PairingError:  # a cross-covariance of these scans is not given
                 continue
             if found is not None:
@@ -161,6 +161,13 @@ class SeenMotion:
         No window bridges a gap in the reference. None where the joint covariance says nothing of
         the space, where a pair's claim is not steady, and of poses that the gauge was fitted to.
         """
+        found = self._open_windows(horizon, space, ends)
+        return None if found is None else without_columns(found)
+
+    def _open_windows(
+        self, horizon: int, space: SpaceName, ends: tuple[Ints, Ints] | None = None
+    ) -> Windows | None:
+        """The same before what is open is fitted to them."""
         if not self._is_claimed(space):
             return None
         known = self.joint.kind == "given"
@@ -191,7 +198,7 @@ class SeenMotion:
         made = Windows(horizon, *ends, error, covariance, assumed=assumed, shared=shared)
         if not known or self.beside is not None:
             made = without_standstill(made)
-        return without_columns(made, self._columns(made, space)[:, rows])
+        return replace(made, columns=self._columns(made, space)[:, rows])
 
     def _is_claimed(self, space: SpaceName) -> bool:
         """Whether the joint covariance says something of a space, and the gauge left it."""

@@ -50,6 +50,9 @@ class Windows:
         `summarise.motion` has them (m, d).
     covariance
         Claimed covariance of the error, or a bound of it (m, d, d).
+    columns
+        What is open between worlds, bodies and clocks, as it shows in the errors (m, d, q); None
+        where nothing is, or it was fitted.
     fitted
         Freedoms fitted to these very windows.
     assumed
@@ -66,6 +69,7 @@ class Windows:
     second: Ints
     error: Floats
     covariance: Floats
+    columns: Floats | None = None
     fitted: int = 0
     assumed: bool = False
     shared: bool = False
@@ -261,6 +265,7 @@ def _select_windows(found: Windows, at: Ints) -> Windows:
         second=found.second[at],
         error=found.error[at],
         covariance=found.covariance[at],
+        columns=None if found.columns is None else found.columns[at],
     )
 
 
@@ -291,14 +296,15 @@ def given_horizons(joint: Joint) -> list[int]:
 # Without what is open
 
 
-def without_columns(found: Windows, columns: Floats) -> Windows:
-    """Errors less what columns (m, d, q) explain of them, by generalised least squares."""
-    if not columns.shape[2] or is_thin(found):
+def without_columns(found: Windows) -> Windows:
+    """Errors less what the open columns explain of them, by generalised least squares."""
+    columns = found.columns
+    if columns is None or not columns.shape[2] or is_thin(found):
         return found
     weighted = np.linalg.solve(found.covariance, columns)
     curvature = np.einsum("nij,nik->jk", columns, weighted)
     theta, rank = solve_shortest(curvature, np.einsum("nij,ni->j", weighted, found.error))
-    return replace(found, error=found.error - columns @ theta, fitted=rank)
+    return replace(found, error=found.error - columns @ theta, columns=None, fitted=rank)
 
 
 def is_thin(found: Windows) -> bool:
@@ -334,7 +340,8 @@ def window_row(
 ) -> WindowRow | None:
     """Inflation over one horizon; None for too few windows or a thin covariance.
 
-    `path_m` (n,) is the distance travelled to each scan.
+    What is open is fitted to the windows of the row. `path_m` (n,) is the distance travelled to
+    each scan.
     """
     last = (len(stamp) - 1) // 2 if first_half else len(stamp)
     covariance, second = (found.covariance, found.second) if found.every is None else found.every
@@ -343,6 +350,7 @@ def window_row(
     m, d = found.error.shape
     if m < FEWEST_WINDOWS or is_thin(found):
         return None
+    found = without_columns(found)
     z = _whiten(found)
     nees = np.einsum("ni,ni->n", z, z)
     free = 1 - found.fitted / (d * m)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass as standard_dataclass
 from dataclasses import field, fields, replace
 from typing import Any, Self
 
@@ -70,7 +69,7 @@ Index = int | slice | Sequence[int] | Ints | Bools
 Rows = dict[str, NDArray[Any]]
 
 
-@standard_dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Beliefs(Drawable):
     """Beliefs over time: the part of a track that does not depend on how a belief is written."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, field, replace
 from typing import Any, Self
 
 import numpy as np
 
+from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
