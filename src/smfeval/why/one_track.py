@@ -346,7 +346,7 @@ def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any
         yield "scalar-first", {}
     elif known.track.about.oriented and len(position) >= ENOUGH_SCANS:
         as_read = _directedness(position, rotation)
-        as_wxyz = _directedness(position, rotation[:, [1, 2, 3, 0]])
+        as_wxyz = _directedness(position, rotation, order=(1, 2, 3, 0))
         if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
             yield "scalar-first", {"as_wxyz": as_wxyz, "as_read": as_read}
     if len(position) < 2:
@@ -375,10 +375,12 @@ def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any
         yield "long-gap", {"gap_s": gap_s, "rate_hz": rate_hz}
 
 
-def _directedness(position: Floats, rotation: Floats) -> float:
+def _directedness(
+    position: Floats, rotation: Floats, order: tuple[int, ...] = (0, 1, 2, 3)
+) -> float:
     """Mean resultant length of the direction of motion in body axes: 1 if it never changes."""
     start = np.arange(0, len(position) - 1, max(1, len(position) // DIRECTION_STEPS))
-    step, rotation = position[start + 1] - position[start], rotation[start]
+    step, rotation = position[start + 1] - position[start], rotation[start][:, order]
     length = np.linalg.norm(step, axis=1)
     moving = length > MOVING_M
     if moving.sum() < ENOUGH_SCANS:
