@@ -44,7 +44,7 @@ else:
 
         def __init__(self, cls):
             self.name, annotated = cls.__qualname__, cls.__dataclass_fields__.values()
-            passed = [each for each in annotated if "InitVar" in str(each.type)]
+            passed = [each for each in annotated if each not in dataclasses.fields(cls)]  # InitVar
             self.passed = [each.name for each in passed]  # to `__post_init__`: they are no fields
             every = [*dataclasses.fields(cls), *passed]
             taken = [each for each in every if each.init]
