@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import InitVar, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -103,7 +104,7 @@ class GaussianTrack(Track):
     """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first).
 
     Covariances (n, 6, 6) are kept as their lower triangles, row by row, `triangle` (n, 21), and
-    may be given so; `covariance` makes the matrices anew each time.
+    may be given so; the matrices are made when they are first asked for.
     `cross` has the cross-covariances of some pairs of scans, where the estimator tells them.
     `shared` is the part of the covariance that is one error of the whole world, where a reference
     is taken to have one (`associate.with_shared_error`): relative motion does not see it.
@@ -141,7 +142,7 @@ class GaussianTrack(Track):
         """The SQUARE word for this kind of belief."""
         return "gaussian_se3"
 
-    @property
+    @cached_property
     def covariance(self) -> Floats:
         """The whole matrices. (n, 6, 6)."""
         return read_only(unpack_lower(self.triangle))
