@@ -187,7 +187,8 @@ def compiled() -> ctypes.CDLL | None:
         library = ctypes.CDLL(str(Path(__file__).with_name("rows.c.so")))
     except OSError:
         return None
-    library.parse_rows.restype = ctypes.c_int64
+    for function in (library.parse_rows, library.count_ends):
+        function.restype = ctypes.c_int64
     return library
 
 
@@ -226,7 +227,7 @@ def parse_compiled(text: bytes, layout: Layout, width: int) -> ParsedRows:
         CompiledForm.Comment(lambda line, offset: comments.append((line, offset))),
     )
     size = ctypes.c_int64(len(text))
-    room = len(text) // (2 * width) + 1  # a number and what ends it; room left costs no memory
+    room = library.count_ends(text, size) + 1
     stamp, line = np.empty((room, count), np.int64), np.empty(room, np.int64)
     values = np.empty((room, width - count))
     lines, fault = ctypes.c_int64(), ctypes.c_int64()

@@ -221,3 +221,12 @@ int64_t parse_rows(const char *text, int64_t size, const Form *form, int64_t *st
     *lines = number;
     return rows;
 }
+
+/* Line ends: room for one row more is enough. */
+int64_t count_ends(const char *text, int64_t size) {
+    int64_t ends = 0;
+    for (const char *kind = "\n\r"; *kind; kind++)
+        for (const char *at = text; (at = memchr(at, *kind, (size_t)(text + size - at))); at++)
+            ends++;
+    return ends;
+}
