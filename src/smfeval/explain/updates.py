@@ -154,19 +154,6 @@ def explain_updates(
     return Explanation(len(found.rows), found.left_out, row, regressed, displaced, len(rows))
 
 
-def condition_and_nees(log: UpdateLog, evaluation: Evaluation) -> tuple[Floats, Floats]:
-    """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
-    found = scored_rows(log, _scored_stamps(evaluation))
-    condition = geometry(log.normals[found.rows]).condition
-    return condition, evaluation.position.series["nees"][found.scans]
-
-
-def credit_nats(log: UpdateLog, evaluation: Evaluation) -> float:
-    """Median of log det J over the updates that see every direction."""
-    rows = scored_rows(log, _scored_stamps(evaluation)).rows
-    return float(np.median(credit.log_det(log.credit[rows])))
-
-
 def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:
     """Rows with one of the stamps whose update sees every direction; the others are counted."""
     _, rows, scans = np.intersect1d(log.stamp, stamps, assume_unique=True, return_indices=True)
