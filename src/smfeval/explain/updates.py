@@ -7,6 +7,7 @@ state marginalised, is that of the prior plus J (see `implied_prior`).
 """
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from smfeval.explain import credit, displacement
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
+
+
+def rows_of(table: object, rows: Ints) -> dict[str, Any]:
+    """Some of the rows of all arrays that a table has."""
+    arrays = {name: each for name, each in vars(table).items() if isinstance(each, np.ndarray)}
+    return {name: each[rows] for name, each in arrays.items()}
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,7 @@ class UpdateLog:
 
     def at(self, rows: Ints) -> "UpdateLog":
         """Some of the rows."""
-        arrays = {name: value for name, value in vars(self).items() if np.ndim(value)}
-        return replace(self, **{name: value[rows] for name, value in arrays.items()})
+        return replace(self, **rows_of(self, rows))
 
     @property
     def prior_known(self) -> Bools:
