@@ -254,6 +254,12 @@ def t_quantile(degrees: int, probability: float) -> float:
     return float(t if probability >= 0.5 else -t)
 
 
+def student_reach(values: Floats, tail: float) -> float:
+    """From the mean of independent numbers to the ends of Student's interval. (n,)."""
+    error = float(np.std(values, ddof=1)) / sqrt(len(values))
+    return -t_quantile(len(values) - 1, tail) * error
+
+
 def bisect(
     is_below: Callable[[float], bool], low: float, high: float, halvings: int = HALVINGS
 ) -> float:
