@@ -4,6 +4,7 @@ import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, InitVar, asdict, field, fields, replace
 from functools import cached_property
+from typing import ClassVar
 
 import pytest
 
@@ -67,6 +68,7 @@ def test_arguments_that_are_no_fields_reach_post_init_alone():
     class Scaled:
         x: float
         by: InitVar[float] = 2.0
+        unit: ClassVar[str] = "m"
 
         def __post_init__(self, by):
             object.__setattr__(self, "x", by * self.x)

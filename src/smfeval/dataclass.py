@@ -39,12 +39,14 @@ else:
 
         return __init__
 
+    INIT_VAR = dataclasses._FIELD_INITVAR  # noqa: SLF001  the library has no public name for it
+
     class _Constructor:
         """Turns arguments into fields."""
 
         def __init__(self, cls):
             self.name, annotated = cls.__qualname__, cls.__dataclass_fields__.values()
-            passed = [each for each in annotated if "InitVar" in str(each.type)]
+            passed = [each for each in annotated if each._field_type is INIT_VAR]  # noqa: SLF001
             self.passed = [each.name for each in passed]  # to `__post_init__`: they are no fields
             every = [*dataclasses.fields(cls), *passed]
             taken = [each for each in every if each.init]

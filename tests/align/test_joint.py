@@ -63,7 +63,7 @@ def test_growth_does_not_depend_on_world_or_body(world, rng):
     extrinsic = se3.exp(rng.normal(size=6))
     position, rotation = se3.compose((world.position, world.rotation), extrinsic)
     covariance = se3.sandwich(se3.adjoint(se3.inverse(extrinsic)), world.covariance)
-    assert joint.growth(joint.Claim(position, rotation, covariance)).level == 6
+    assert joint.growth(joint.Claim.of(position, rotation, covariance)).level == 6
 
 
 def test_a_turned_world_of_inertial_odometry_needs_its_own_vertical(rng):
@@ -99,10 +99,10 @@ def test_a_missing_block_is_seen_from_another_body_too():
         extrinsic = se3.exp(arm)
         there = se3.compose((position, rotation), extrinsic)
         back = se3.adjoint(se3.inverse(extrinsic))
-        found = joint.growth(joint.Claim(*there, se3.sandwich(back, bare)))
+        found = joint.growth(joint.Claim.of(*there, se3.sandwich(back, bare)))
         assert (found.level, joint.NO_BLOCK in found.reason) == (None, True)
         wandering = se3.sandwich(back, still[:, :, None] * np.eye(6))
-        assert joint.growth(joint.Claim(*there, wandering)).level == 3
+        assert joint.growth(joint.Claim.of(*there, wandering)).level == 3
 
 
 def test_a_short_track_implies_nothing(rng):
@@ -161,7 +161,7 @@ def test_the_implied_joint_covariance_keeps_the_marginals_and_is_semidefinite(le
 @pytest.mark.parametrize("name", ["fast_lio2", "faster_lio"])
 def test_real_filters_that_use_a_map_imply_nothing(name, shared_data):
     track = read(shared_data / "spires" / f"{name}.square")
-    found = joint.growth(joint.Claim(track.position, track.rotation, track.covariance))
+    found = joint.growth(joint.Claim.of(track.position, track.rotation, track.covariance))
     assert found.level is None
     assert min(max(shares) for shares in found.shrinking.values()) > 0.5
 
@@ -174,5 +174,5 @@ def test_growth_survives_the_rounding_of_a_file(digits, world):
 
 
 def test_wide_headings_are_beyond_first_order(world):
-    assert joint.is_first_order(world.covariance)
-    assert not joint.is_first_order(1e6 * world.covariance)
+    assert joint.is_first_order(world.claim)
+    assert not joint.is_first_order(world.claim.with_covariance(1e6 * world.covariance))

@@ -329,7 +329,7 @@ def test_a_straight_line_leaves_its_own_rotation_alone(rng):
     found = projection.projected_covariance(
         weights,
         joint.Joint("implied", 6),
-        joint.Claim(position, rotation, covariance),
+        joint.Claim.of(position, rotation, covariance),
         space="pose",
     )
     assert found[:, 3, 3] == pytest.approx(covariance[:, 3, 3])
@@ -344,7 +344,7 @@ def test_moving_the_whole_world_turns_the_answer(gauge, rng):
     position, rotation = se3.compose(move, (world.position, world.rotation))
     turn = so3.matrix(move[1])
     implied = joint.Joint("implied", 6)
-    there = joint.Claim(position, rotation, world.covariance)
+    there = joint.Claim.of(position, rotation, world.covariance)
     for answer in (
         lambda claim: projection.projected_covariance(
             projection.fit_weights(gauge, claim.position), implied, claim
@@ -374,7 +374,7 @@ def simulated_residuals(level, gauge, runs, fitted):
         covariance = stretch @ world.covariance @ stretch
         weights = projection.fit_weights(gauge, position, fitted=fitted)
         projected = projection.projected_covariance(
-            weights, joint.Joint("implied", level), joint.Claim(position, rotation, covariance)
+            weights, joint.Joint("implied", level), joint.Claim.of(position, rotation, covariance)
         )
         residual = position - world.truth_position
         root = np.linalg.cholesky(projected[1:])

@@ -149,7 +149,7 @@ def test_a_planar_belief_is_scored_on_what_it_claims(rng):
 
 
 def test_a_heading_claimed_about_the_vertical_is_found_in_a_tilted_body(truth, honest):
-    found = find_claimed(planar(honest, body=False).covariance, honest.rotation)
+    found = find_claimed(planar(honest, body=False).triangle, honest.rotation)
     assert (found.names, found.frame) == (("x", "y", "yaw"), "world")
 
 

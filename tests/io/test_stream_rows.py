@@ -30,7 +30,9 @@ def check_same(found, expected):
     for one, other in zip(found, expected, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
-            np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(
+                one, pack_lower(other) if other.ndim > one.ndim else other
+            )
 
 
 @pytest.mark.parametrize("shape", ["none", "36", "21", "6 x 6", "seconds"])

@@ -37,7 +37,7 @@ class World:
 
     @property
     def claim(self):
-        return Claim(self.position, self.rotation, self.covariance)
+        return Claim.of(self.position, self.rotation, self.covariance)
 
     @property
     def truth(self):

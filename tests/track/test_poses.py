@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,3 +195,27 @@ def test_tracks_and_their_errors_travel_between_processes(rng):
     np.testing.assert_array_equal(again.covariance, track.covariance)
     error = pickle.loads(pickle.dumps(TrackError("bad", place="row 3", row=3, remedy="bad_rows")))
     assert (str(error), error.row, error.remedy) == ("row 3: bad", 3, "bad_rows")
+
+
+def test_covariances_are_kept_and_given_as_lower_triangles_or_whole(rng):
+    track = gaussian(5, rng)
+    row, column = np.tril_indices(6)
+    np.testing.assert_array_equal(track.triangle, track.covariance[:, row, column])
+    for given in (track.covariance, track.triangle):
+        again = GaussianTrack(track.stamp, track.position, track.rotation, given)
+        np.testing.assert_array_equal(again.covariance, track.covariance)
+    moved = replace(track, position=track.position + 1.0)
+    np.testing.assert_array_equal(moved.triangle, track.triangle)
+    wider = replace(track, covariance=4 * track.covariance)
+    np.testing.assert_array_equal(wider.covariance, 4 * track.covariance)
+    assert not track.covariance.flags.writeable
+
+
+def test_a_bad_triangle_is_refused_as_the_matrix_is(rng):
+    track = gaussian(5, rng)
+    bad = track.covariance.copy()
+    bad[3] -= 2 * np.diag(np.diag(bad[3]))
+    row, column = np.tril_indices(6)
+    for given in (bad, bad[:, row, column]):
+        with pytest.raises(TrackError, match="row 3: the covariance is not positive semi-definite"):
+            GaussianTrack(track.stamp, track.position, track.rotation, given)

@@ -17,6 +17,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.symmetric import chunks
 from smfeval.schema import GAUGE_ALIGNMENTS, AlignmentKind
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
@@ -118,9 +119,11 @@ def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
     if len(source) < FEWEST_POSITIONS:
         raise PairingError(f"{len(source)} matched poses are too few for a fit; 3 are needed")
     source_centre, target_centre = centre_of(source), centre_of(target)
-    ours, theirs = source - source_centre, target - target_centre
-    cross = theirs.T @ ours
-    square = float(np.sum(ours**2)) if kind == "sim3" else 0.0
+    cross, square = np.zeros((3, 3)), 0.0
+    for part in chunks(len(source)):
+        ours, theirs = source[part] - source_centre, target[part] - target_centre
+        cross += theirs.T @ ours
+        square += float(np.sum(ours**2)) if kind == "sim3" else 0.0
     rotation, scale = turn_and_scale(kind, cross, square)
 
     # spread that both share along principal directions, largest first
@@ -139,9 +142,13 @@ def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
     if kind == "sim3" and not square:
         free, open_freedoms = (*free, "scale"), open_freedoms + 1
 
-    residual = so3.rotate_all(scale * rotation, ours)
-    residual -= theirs
-    steps = np.diff(theirs, axis=0)
+    left = path_m = 0.0
+    for part in chunks(len(source)):
+        residual = so3.rotate_all(scale * rotation, source[part] - source_centre)
+        residual -= target[part] - target_centre
+        steps = np.diff(target[part.start : part.stop + 1], axis=0)
+        left += float(np.einsum("ni,ni->", residual, residual))
+        path_m += float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum())
     return Alignment(
         kind,
         rotation,
@@ -149,9 +156,9 @@ def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
         scale,
         FREEDOMS[kind] - open_freedoms,
         free,
-        float(np.sqrt(np.einsum("ni,ni->", residual, residual) / len(residual))),
+        float(np.sqrt(left / len(source))),
         len(source),
-        float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum()),
+        path_m,
     )
 
 
@@ -182,7 +189,8 @@ FITS: dict[str, Callable[[Floats, Floats], Alignment]] = {
 
 def centre_of(position: Floats) -> Floats:
     """Mean, from the first pose on: poses at one point have exactly no spread. (n, 3) -> (3,)."""
-    return position[0] + (position - position[0]).mean(axis=0)
+    away = sum((position[part] - position[0]).sum(axis=0) for part in chunks(len(position)))
+    return position[0] + away / len(position)
 
 
 def _rotation(cross: Floats) -> Floats:

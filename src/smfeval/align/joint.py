@@ -37,7 +37,13 @@ from smfeval.errors import FormatError, PairingError
 from smfeval.maths import so3
 from smfeval.maths.arrays import Bools, Floats, Ints, quantile_of, spaced_indices
 from smfeval.maths.se3 import Pose
-from smfeval.maths.symmetric import correlation_eigenvalue, smallest_pivot
+from smfeval.maths.symmetric import (
+    correlation_eigenvalue,
+    pack_lower,
+    packed_diagonal,
+    smallest_pivot,
+    unpack_lower,
+)
 
 Kind = Literal["implied", "given", "unknown"]
 
@@ -63,27 +69,38 @@ SURELY_REGULAR = 1e-4  # a smallest pivot above this needs no eigenvalues
 class Claim:
     """What an estimator reports: world_T_body and the covariance of its right perturbation.
 
-    Position (n, 3) in metres, rotation (n, 4) as unit quaternions xyzw, covariance (n, 6, 6).
+    Position (n, 3) in metres, rotation (n, 4) as unit quaternions xyzw, and the lower triangles of
+    the covariances, row by row (n, 21).
     """
 
     position: Floats
     rotation: Floats
-    covariance: Floats
+    triangle: Floats
+
+    @classmethod
+    def of(cls, position: Floats, rotation: Floats, covariance: Floats) -> "Claim":
+        """With whole covariances. (n, 6, 6)."""
+        return cls(position, rotation, pack_lower(covariance))
 
     def __len__(self) -> int:
         return len(self.position)
 
     def __getitem__(self, scans: Ints | slice) -> "Claim":
-        return Claim(self.position[scans], self.rotation[scans], self.covariance[scans])
+        return Claim(self.position[scans], self.rotation[scans], self.triangle[scans])
 
     @property
     def pose(self) -> Pose:
         """Position and rotation."""
         return self.position, self.rotation
 
+    @property
+    def covariance(self) -> Floats:
+        """The whole matrices, made anew each time. (n, 6, 6)."""
+        return unpack_lower(self.triangle)
+
     def with_covariance(self, covariance: Floats) -> "Claim":
-        """The same poses with another covariance, such as that of the reference."""
-        return Claim(self.position, self.rotation, covariance)
+        """The same poses with another covariance, such as that of the reference. (n, 6, 6)."""
+        return Claim.of(self.position, self.rotation, covariance)
 
     def in_world(self) -> Floats:
         """Covariance of (e, theta), in world axes at p_t. -> (n, 6, 6)."""
@@ -222,12 +239,12 @@ def lever(arm: Floats) -> Floats:
     return carry
 
 
-def is_first_order(covariance: Floats) -> bool:
-    """Whether rotations are certain enough for first-order lever arms over the track. (n, 6, 6).
+def is_first_order(claim: Claim) -> bool:
+    """Whether rotations are certain enough for first-order lever arms over the track.
 
     Windows do not need it: their own rotations are small.
     """
-    return bool(np.einsum("nii->ni", covariance)[:, 3:].max(initial=0) <= FIRST_ORDER_RAD**2)
+    return bool(packed_diagonal(claim.triangle)[:, 3:].max(initial=0) <= FIRST_ORDER_RAD**2)
 
 
 # How do the covariances grow?
@@ -311,7 +328,7 @@ def _at_level(
         shortest = growth_over(level, steps_at(lags[0]), up)
         if quantile_of(shortest, 0.05) < RANDOM_WALK_GROWTH * lags[0] / n:
             return shares, "covariances do not grow steadily"
-    first, last = np.einsum("nii->ni", claim.covariance[[1, -1]])[:, 3:].sum(axis=1)
+    first, last = np.einsum("nii->ni", claim[np.array([1, -1])].covariance)[:, 3:].sum(axis=1)
     if level < 6 and last > WIDER * first and _has_no_blocks(claim):  # integrated, but left out
         return shares, NO_BLOCK
     return shares, ""
@@ -324,7 +341,7 @@ def _has_no_blocks(claim: Claim) -> bool:
     scan: one skew matrix for all of them.
     """
     at = sorted(set(np.linspace(1, len(claim) - 1, SAMPLES).astype(np.intp).tolist()))
-    covariance = claim.covariance[at]
+    covariance = claim[np.array(at)].covariance
     shared, own = covariance[:, :3, 3:], covariance[:, 3:, 3:]
     arm = shared.sum(axis=0) @ np.linalg.pinv(own.sum(axis=0), hermitian=True)
     arm = 0.5 * (arm - arm.T)

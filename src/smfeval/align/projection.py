@@ -293,7 +293,7 @@ def _project_rigid(fit: FitWeights, claim: Claim, scans: Ints) -> tuple[Floats, 
         every_ahead = ahead - np.cumsum(bb, axis=0)
         N, N_ahead = ((each @ squares).reshape(-1, 6, 6) for each in (bb, every_ahead))
         M = _from_body(arm[part], so3.matrix(claim.rotation[part]))
-        X = M @ claim.covariance[part] @ np.swapaxes(M, 1, 2)
+        X = M @ claim[part].covariance @ np.swapaxes(M, 1, 2)
         every_past = past + np.cumsum(X @ N, axis=0)
         shared = every_past + X @ N_ahead
         shared = (shared.reshape(-1, 6) @ fit.inverse).reshape(-1, 6, 6)  # Cov(x_t, theta)
@@ -435,7 +435,7 @@ def fit_covariance_bound(fit: FitWeights, claim: Claim) -> Floats:
     for part in chunks(fit.fitted):
         rows = _position_rows(fit.gauge, arm[part], fit.axis)
         rows = rows if fit.weight is None else _weighted_rows(fit.weight[part], rows)
-        sigma = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3])
+        sigma = so3.rotate_covariance(claim.rotation[part], claim.triangle[part, :6])
         spread = np.einsum("ijn,jqn->iqn", sigma.T, rows)
         size = np.sqrt(np.maximum(np.einsum("iqn,iqn->n", V @ rows, spread), 0.0))
         trace += float(size.sum())
@@ -475,13 +475,13 @@ def grant_rotation(
     for part in chunks(fit.fitted):
         rows = _position_rows(fit.gauge, claim.position[part] - fit.origin, fit.axis)
         rows = rows if fit.weight is None else _weighted_rows(fit.weight[part], rows)
-        sigma = so3.rotate_covariance(claim.rotation[part], claim.covariance[part, :3, :3])
+        sigma = so3.rotate_covariance(claim.rotation[part], claim.triangle[part, :6])
         for i, j in product(range(3), repeat=2):
             total += (sigma[:, i, j] * rows[i]) @ rows[j].T
     turned = fit.jacobian(claim.position[:1])[0, 3:]  # the same at every scan
     granted = memory * turned @ (fit.inverse @ total @ fit.inverse) @ turned.T
     some = np.arange(len(claim)) if scans is None else scans
-    out, back = claim.covariance[some], so3.inverse(claim.rotation[some])
+    out, back = claim[some].covariance, so3.inverse(claim.rotation[some])
     for part in _chunks(len(out)):
         same = np.broadcast_to(granted, (len(out[part]), 3, 3))
         out[part, 3:, 3:] += so3.rotate_covariance(back[part], same)

@@ -186,7 +186,7 @@ class LawTrack:
             pose = estimate.position, estimate.rotation
             covariance = law_covariance(unit, turned_axes(level, (x, y, z)), self.steps, pose)
             joint = Joint("implied", level, (x, y, z), white=white_covariance(unit))
-            bases.append(projected_covariance(fit, joint, Claim(*pose, covariance))[scans])
+            bases.append(projected_covariance(fit, joint, Claim.of(*pose, covariance))[scans])
         error = tracks.reference.position[scans] - estimate.position[scans]
         weight = np.full(len(scans), 1 / len(scans))
         return LawSample(error, np.stack(bases, axis=1), np.zeros((len(scans), 3, 0)), weight)
@@ -206,7 +206,7 @@ class LawTrack:
         both[:, :3, :3] = both[:, 3:, 3:] = turn
         error = relative_error(pose, truth, first, second)
         found = Windows(0, first, second, error, both)
-        columns = both @ pose_columns(found, Claim(*pose, np.zeros((len(raw), 6, 6))), motion)
+        columns = both @ pose_columns(found, Claim(*pose, np.zeros((len(raw), 21))), motion)
         return np.einsum("mij,mj->mi", both, error), columns
 
 

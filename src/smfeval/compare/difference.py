@@ -224,7 +224,7 @@ def compare_motion(
         (b.position, b.rotation),
         found.a.stamp,
         motion=motion,
-        beside=(other, Claim(b.position, b.rotation, b.covariance)),
+        beside=(other, Claim(b.position, b.rotation, b.triangle)),
         steady=STEADY,
     )
     return RelativeMotion(seen.rows())

@@ -209,7 +209,7 @@ def paper_inflation(a: GaussianTrack, b: GaussianTrack, options: Options) -> flo
     for part in chunks(len(a)):
         error = fit.aligned_position(a.position[part]) - b.position[part]
         seen = (so3.compose(turn, a.rotation[part]), a), (b.rotation[part], b)
-        own, other = (so3.rotate_covariance(q, of.covariance[part, :3, :3]) for q, of in seen)
+        own, other = (so3.rotate_covariance(q, of.triangle[part, :6]) for q, of in seen)
         summed = (own + other)[:, axes][:, :, axes]
         terms = normal.likelihood_terms(error[:, axes], summed)
         found.append(terms.nees[~terms.singular])
@@ -241,7 +241,7 @@ def _pose_space(found: Difference) -> PoseSpace | None:
     a, b = found.a[found.left], found.b[found.left]
     if not (a.about.oriented and b.about.oriented):
         return None
-    ours, theirs = (find_claimed(each.covariance, each.rotation) for each in (a, b))
+    ours, theirs = (find_claimed(each.triangle, each.rotation) for each in (a, b))
     axes = ClaimedAxes(tuple(row for row in ours.rows if row in theirs.rows), ours.frame)
     if ours.frame != theirs.frame or not axes.of_rotation().rows:
         return None

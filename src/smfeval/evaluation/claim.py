@@ -160,7 +160,7 @@ def claimed_joint(estimate: AnyTrack, choice: JointChoice, matched: AnyTrack) ->
         return given_joint(cross.pairs, cross.block), reason
     if choice == "given":
         return UNKNOWN, "no cross-covariances are given"
-    claim = Claim(estimate.position, estimate.rotation, estimate.covariance)
+    claim = Claim(estimate.position, estimate.rotation, estimate.triangle)
     declared = dict(estimate.about.extra).get(INCREMENTS)
     if declared is not None:
         return declared_joint(declared, claim)
@@ -185,7 +185,7 @@ def align_claim(
     belief = estimate.moments if isinstance(estimate, ParticleTrack) else estimate
     if not isinstance(belief, GaussianTrack):
         return None
-    claim = Claim(belief.position, belief.rotation, belief.covariance)
+    claim = Claim(belief.position, belief.rotation, belief.triangle)
     count = alignment.fitted_scans
     fitted = None if kind in UNFITTED else count
     fit = fit_weights(kind, claim.position, fitted=fitted, weight=weight)
@@ -201,7 +201,7 @@ def align_claim(
         return under("reported", None)
     if isinstance(estimate, ParticleTrack):
         return under("after a fit", None)
-    if is_determined(fit, joint, len(claim)) and is_first_order(claim.covariance):
+    if is_determined(fit, joint, len(claim)) and is_first_order(claim):
         scans = np.arange(0) if scans is None else scans
         position, pose = project(fit, joint, claim, scans)
         pose = into_body(pose, claim.rotation[scans])
@@ -215,7 +215,7 @@ def with_memory(claim: AlignedClaim | None, error: Floats) -> AlignedClaim | Non
     """A claim after a fit with the memory that the residuals of the position show. (n, 3)."""
     if claim is None or claim.how != "after a fit":
         return claim
-    square = np.linalg.norm(error, axis=1) ** 2
+    square = np.einsum("ni,ni->n", error, error)
     count = Intervals().of(square, "mean", "1").n_effective or 1.0
     return replace(claim, memory=max(1.0, SQUARED * len(error) / count))
 

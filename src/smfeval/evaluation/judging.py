@@ -38,7 +38,7 @@ from smfeval.judge.evidence import any_correlation, averaging, usable_rows
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, Ints, median_of, spaced_indices
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.maths.symmetric import chunks
+from smfeval.maths.symmetric import chunks, unpack_lower
 from smfeval.options import ENDING_SIGMA, Options
 from smfeval.score import Residuals
 from smfeval.score.pit import FEWEST_MORE, mean_of_sampled
@@ -158,13 +158,14 @@ class JudgedTracks:
         """Some scans, with what is claimed for their errors in the axes of the estimate's body."""
         own, reference = self.claim.claim, self.reference
         rotation, turned = own.rotation[scans], reference.rotation[scans]
-        covariance = own.covariance[scans]
+        covariance = own[scans].covariance
         if self.claim.particles is not None:
             unit = mean_of_sampled(self.claim.particles[scans], len(rows))
             covariance = covariance * unit[:, None, None]
         if self.options.reference_covariance and isinstance(reference, GaussianTrack):
             between = so3.matrix(so3.compose(so3.inverse(rotation), turned))
-            covariance = covariance + rotate_blocks(between, reference.covariance[scans])
+            noise = unpack_lower(reference.triangle[scans])
+            covariance = covariance + rotate_blocks(between, noise)
         return MatchedPoses(
             own.position[scans],
             rotation,

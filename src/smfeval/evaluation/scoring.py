@@ -98,7 +98,7 @@ def score_orientation(
     for name, track in (("estimate", estimate), ("reference", reference)):
         if not track.about.oriented:
             return None, None, (f"position only: the {name} has no orientation",)
-    axes = find_claimed(claim.claim.covariance, claim.claim.rotation)
+    axes = find_claimed(claim.claim.triangle, claim.claim.rotation)
     turning = axes.of_rotation()
     if not turning.rows:
         wide = any(why != NOT_CLAIMED for _, why in turning.reasons)

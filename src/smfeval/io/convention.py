@@ -33,6 +33,7 @@ from smfeval.io.options import ReadOptions
 from smfeval.io.presets import preset_named, preset_of_algorithm
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints, read_only
+from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.schema import Order
 from smfeval.track import About, AnyTrack, GaussianTrack, Intake, Provenance, Track
 from smfeval.track.beliefs import normalise_quaternions
@@ -76,13 +77,18 @@ CONVENTIONS = {
 
 
 def to_right(covariance: Floats, pose: se3.Pose, convention: Convention, order: Order) -> Floats:
-    """Covariance of the right perturbation, translation first. (n, 6, 6)."""
-    ordered = _swap_blocks(covariance) if order == "rotation-first" else covariance
-    if convention.jacobian is None:
-        return ordered
-    out = np.empty_like(ordered)
+    """Covariance of the right perturbation, translation first.
+
+    (n, 6, 6), or lower triangles (n, 21), and so is what is returned.
+    """
+    if convention.jacobian is None and order == "translation-first":
+        return covariance
+    packed, out = covariance.ndim == 2, np.empty_like(covariance)
     for part, step in _jacobians(convention.jacobian, pose):
-        out[part] = se3.sandwich(step, ordered[part])
+        right = unpack_lower(covariance[part]) if packed else covariance[part]
+        right = _swap_blocks(right) if order == "rotation-first" else right
+        right = right if step is None else se3.sandwich(step, right)
+        out[part] = pack_lower(right) if packed else right
     return out
 
 
@@ -98,13 +104,13 @@ def from_right(covariance: Floats, pose: se3.Pose, convention: Convention, order
 
 
 def _jacobians(
-    jacobian: Callable[[se3.Pose], Floats], pose: se3.Pose
-) -> Iterator[tuple[slice, Floats]]:
+    jacobian: Callable[[se3.Pose], Floats] | None, pose: se3.Pose
+) -> Iterator[tuple[slice, Any]]:
     """Some scans at a time, and their Jacobians, of poses with their quaternions made unit."""
     rotation = normalise_quaternions(pose[1])
     for start in range(0, len(rotation), CHUNK):
         part = slice(start, start + CHUNK)
-        yield part, jacobian((pose[0][part], rotation[part]))
+        yield part, jacobian and jacobian((pose[0][part], rotation[part]))
 
 
 def refuse_row(wrong: Any, where: Callable[[int], str], reason: Callable[[int], str]) -> None:
@@ -175,9 +181,7 @@ class SettledConvention:
         return replace(source, convention=self.words, notes=notes, convention_assumed=assumed)
 
     def to_right(self, covariance: Floats, pose: se3.Pose) -> Floats:
-        """Covariance as smfeval keeps it: right perturbation, translation first."""
-        if self.convention.jacobian is None and self.order == "translation-first":
-            return read_only(covariance)
+        """Covariance as smfeval keeps it: right perturbation, translation first; packed or not."""
         with np.errstate(invalid="ignore", over="ignore"):  # bad rows are for the track to judge
             return read_only(to_right(covariance, pose, self.convention, self.order))
 

@@ -23,10 +23,10 @@ from smfeval.io.header import Header, parse_header
 from smfeval.io.options import ReadOptions
 from smfeval.io.parquet_trial import load, survives
 from smfeval.io.source import current_limit, existing_file, refuse_size
-from smfeval.io.square import LOWER_TRIANGLE, normalisation_notes, square_header
-from smfeval.maths.arrays import Floats, Ints, read_only
+from smfeval.io.square import normalisation_notes, square_header
+from smfeval.maths.arrays import Floats, read_only
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import chunks, pack_lower
+from smfeval.maths.symmetric import chunks
 from smfeval.track import AnyTrack, CrossCovariance, GaussianTrack, ParticleTrack, Provenance, Track
 
 HEADER_KEY = "square"  # the metadata key that holds the header
@@ -58,7 +58,7 @@ def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:
     for part in chunks(len(stamp)):
         rows = [value[part] for value in values]
         if isinstance(track, GaussianTrack):
-            rows.append(pack_lower(track.covariance[part]))
+            rows.append(track.triangle[part])
         columns[:, part] = np.concatenate(rows, axis=1).T
 
     frame = pl.DataFrame(dict(zip(names, [stamp, *columns], strict=True)))
@@ -136,10 +136,10 @@ def read(path: Path, options: ReadOptions) -> AnyTrack:
         return track.with_notes(*normalisation_notes(track, header))
 
     settled = settle_convention(options, declared=header.convention, preset_order="state_order")
-    matrices = _column_array(frame, COVARIANCE_COLUMNS, LOWER_TRIANGLE)
+    triangle = _column_array(frame, COVARIANCE_COLUMNS)
     shared["provenance"] = settled.record(shared["provenance"])
     cross = _read_cross(frame, settled, path)
-    return GaussianTrack(stamp, *pose, settled.to_right(matrices, pose), cross=cross, **shared)
+    return GaussianTrack(stamp, *pose, settled.to_right(triangle, pose), cross=cross, **shared)
 
 
 def declared_gauge(path: Path, options: ReadOptions) -> str | None:
@@ -216,14 +216,12 @@ def _check_columns(path: Path, frame: pl.DataFrame, names: list[str]) -> None:
 
 def _read_poses(frame: pl.DataFrame) -> tuple[Floats, Floats]:
     """Positions (n, 3) and quaternions (n, 4)."""
-    position = _column_array(frame, POSE_COLUMNS[:3], np.arange(3))
-    return position, _column_array(frame, POSE_COLUMNS[3:], np.arange(4))
+    return _column_array(frame, POSE_COLUMNS[:3]), _column_array(frame, POSE_COLUMNS[3:])
 
 
-def _column_array(frame: pl.DataFrame, names: list[str], index: Ints) -> Floats:
-    """Arrays (n, *index.shape) with column index[i, ...] as entry (i, ...), made in cache."""
-    columns, out = frame.select(names), np.empty((len(frame), *index.shape))
-    flat = out.reshape(len(frame), index.size)
+def _column_array(frame: pl.DataFrame, names: list[str]) -> Floats:
+    """Columns side by side, made in cache. (n, columns)."""
+    columns, out = frame.select(names), np.empty((len(frame), len(names)))
     for part in chunks(len(frame)):
-        np.take(columns[part].to_numpy(), index.ravel(), axis=1, out=flat[part], mode="clip")
+        out[part] = columns[part].to_numpy()
     return read_only(out)

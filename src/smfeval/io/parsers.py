@@ -15,7 +15,6 @@ import numpy as np
 from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
-from smfeval.maths.symmetric import chunks
 
 Unit = Literal["seconds", "nanoseconds"]
 Tail = Literal["keep", "drop"]
@@ -31,29 +30,11 @@ class Layout:
     tail: Tail = "keep"  # what to do with a last line that has no line end
     commas: bool = False  # whether columns are meant to be separated by commas
     one_header: bool = False  # whether a line `#%...` after the first row is refused
-    packed: "PackedColumns | None" = None  # matrices that end the row
+    apart: int | None = None  # first of the columns that are kept apart: matrices end the row
 
     def allowed_counts(self) -> str:
         """The allowed counts in words."""
         return " or ".join(f"{count} ({words})" for count, words in self.columns.items())
-
-
-@dataclass(frozen=True)
-class PackedColumns:
-    """Matrices in columns: entry (i, j) stands in column start + index[i, j].
-
-    Symmetric ones are packed: two entries share a column.
-    """
-
-    start: int
-    index: Ints
-
-    def unpack(self, values: Floats, out: Floats) -> None:
-        """Fill matrices (n, d, d) from all columns but the stamp, some rows at a time, in cache."""
-        entry = self.start - 1 + self.index.ravel()
-        flat = out.reshape(len(out), self.index.size)
-        for part in chunks(len(out)):
-            np.take(values[part], entry, axis=1, out=flat[part], mode="clip")
 
 
 @dataclass(frozen=True)
@@ -206,8 +187,7 @@ def compiled() -> ctypes.CDLL | None:
         library = ctypes.CDLL(str(Path(__file__).with_name("rows.c.so")))
     except OSError:
         return None
-    for function in (library.parse_rows, library.count_ends):
-        function.restype = ctypes.c_int64
+    library.parse_rows.restype = ctypes.c_int64
     return library
 
 
@@ -246,7 +226,7 @@ def parse_compiled(text: bytes, layout: Layout, width: int) -> ParsedRows:
         CompiledForm.Comment(lambda line, offset: comments.append((line, offset))),
     )
     size = ctypes.c_int64(len(text))
-    room = library.count_ends(text, size) + 1
+    room = len(text) // (2 * width) + 1  # a number and what ends it; room left costs no memory
     stamp, line = np.empty((room, count), np.int64), np.empty(room, np.int64)
     values = np.empty((room, width - count))
     lines, fault = ctypes.c_int64(), ctypes.c_int64()

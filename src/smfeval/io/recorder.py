@@ -19,7 +19,6 @@ from smfeval.io.parsers import LAST_STAMP
 from smfeval.io.square import cross_header, cross_row, cross_target, remove_stale
 from smfeval.maths.arrays import Floats
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import pack_lower
 from smfeval.track import About, CrossCovariance, GaussianTrack, Intake
 from smfeval.track.cross import valid_cross
 
@@ -92,7 +91,7 @@ class SquareWriter:
         stamp = int(belief.stamp[0])
         blocks = {i: self._check_block(belief, i, (cross or {})[i]) for i in sorted(cross or {})}
 
-        values = [*belief.position[0], *belief.rotation[0], *pack_lower(belief.covariance[0])]
+        values = [*belief.position[0], *belief.rotation[0], *belief.triangle[0]]
         row = " ".join([seconds_text(stamp), *(repr(float(value)) for value in values)])
         self._write(self._file, f"{row}\n")
         self._recent[stamp] = belief.covariance[0]

@@ -34,46 +34,60 @@ static const char *skip_blanks(const char *at, const char *end) {
     return at;
 }
 
-static void take_digit(Decimal *found, int *count, char digit) {
+static const uint64_t TENS[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/* Decimal digits of a number below 10^8: 1233 / 4096 is about the logarithm of two. */
+static int length_of(uint64_t number) {
+    int least = number ? (64 - __builtin_clzll(number)) * 1233 >> 12 : 0;
+    return least + (number >= TENS[least]);
+}
+
+/* One more digit, if it is one; those beyond the first 19 are counted. -> how many were taken. */
+static int take_digit(Decimal *found, int *count, const char *at, const char *end) {
+    if (at == end || !is_digit(*at)) return 0;
     if (*count < DIGITS) {
-        found->digits = 10 * found->digits + (uint64_t)(digit - '0');
+        found->digits = 10 * found->digits + (uint64_t)(*at - '0');
         *count += found->digits != 0;
     } else {
         found->power++;
-        found->inexact |= digit != '0';
+        found->inexact |= *at != '0';
     }
+    return 1;
 }
 
-/* Eight more digits at once, where a machine's first byte is the lowest: the check, and the three
-multiplications that join neighbours, are of Lemire's paper. 0 where they are not all digits. */
-static int take_eight(Decimal *found, int *count, const char *at, const char *end) {
+/* Up to eight more digits at once, where a machine's first byte is the lowest: what follows them
+is shifted out, and three multiplications join neighbours (Lemire's paper). -> how many. */
+static inline int take_digits(Decimal *found, int *count, const char *at, const char *end) {
     uint64_t eight;
-    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || end - at < 8) return 0;
-    if (!*count || *count + 8 > DIGITS) return 0;
+    int taken = 8;
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || end - at < 8)
+        return take_digit(found, count, at, end);
     memcpy(&eight, at, 8);
-    uint64_t above = (eight + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0;
-    if (((eight & 0xF0F0F0F0F0F0F0F0) | above >> 4) != 0x3333333333333333) return 0;
+    eight ^= 0x3030303030303030;
+    uint64_t other = (eight | (eight + 0x7676767676767676)) & 0x8080808080808080;
+    if (other) {
+        taken = __builtin_ctzll(other) >> 3;
+        if (!taken) return 0;
+        eight <<= 64 - 8 * taken;
+    }
+    if (*count + taken > DIGITS) return take_digit(found, count, at, end);
     eight = (eight & 0x0F0F0F0F0F0F0F0F) * 2561 >> 8;
     eight = (eight & 0x00FF00FF00FF00FF) * 6553601 >> 16;
     eight = (eight & 0x0000FFFF0000FFFF) * 42949672960001 >> 32;
-    found->digits = 100000000 * found->digits + eight;
-    *count += 8;
-    return 1;
+    *count = *count ? *count + taken : length_of(eight);
+    found->digits = TENS[taken] * found->digits + eight;
+    return taken;
 }
 
 /* The decimal at a place, and the place behind it; NULL where there is none. */
 static const char *read_decimal(const char *at, const char *end, Decimal *found) {
-    int count = 0, any = 0;
+    int count = 0, any = 0, taken;
     *found = (Decimal){0, 0, at < end && *at == '-', 0};
     if (at < end && (*at == '-' || *at == '+')) at++;
-    for (; at < end && is_digit(*at); at++, any = 1) take_digit(found, &count, *at);
+    for (; take_digit(found, &count, at, end); at++) any = 1;
     if (at < end && *at == '.')
-        for (at++; at < end && is_digit(*at); any = 1) {
-            int taken = take_eight(found, &count, at, end) ? 8 : 1;
-            if (taken == 1) take_digit(found, &count, *at);
+        for (at++; (taken = take_digits(found, &count, at, end)); at += taken, any = 1)
             found->power -= taken;
-            at += taken;
-        }
     if (!any) return NULL;
     if (at < end && (*at | 32) == 'e') {
         int64_t exponent = 0;
@@ -206,13 +220,4 @@ int64_t parse_rows(const char *text, int64_t size, const Form *form, int64_t *st
     }
     *lines = number;
     return rows;
-}
-
-/* Line ends: room for one row more is enough. */
-int64_t count_ends(const char *text, int64_t size) {
-    int64_t ends = 0;
-    for (const char *kind = "\n\r"; *kind; kind++)
-        for (const char *at = text; (at = memchr(at, *kind, (size_t)(text + size - at))); at++)
-            ends++;
-    return ends;
 }

@@ -27,12 +27,11 @@ from smfeval.io.header import (
     parse_header,
 )
 from smfeval.io.options import ReadOptions
-from smfeval.io.parsers import Layout, PackedColumns
+from smfeval.io.parsers import Layout
 from smfeval.io.source import is_binary, is_gzip_name, read_head
 from smfeval.io.text_reader import NumberTable, read_header, read_numbers, track_of_rows
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import seconds_text
-from smfeval.maths.symmetric import pack_lower
 from smfeval.track import (
     About,
     AnyTrack,
@@ -51,21 +50,14 @@ if TYPE_CHECKING:
 NORMALISED_TOLERANCE = 1e-6  # a sum this near to 1 is written as normalised
 DECLARED_TOLERANCE = 1e-3  # weights with few digits may miss 1 so and still be called normalised
 
-# Where entry (i, j) of a 6x6 stands among the 21 numbers of its lower triangle, row by row.
-LOWER_TRIANGLE = np.fromfunction(
-    lambda i, j: np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j),
-    (6, 6),
-    dtype=np.int64,
-)
-
 LAYOUTS = {  # by representation, or by whether particles are weighted
-    kind: Layout({width: columns}, tail="drop", one_header=True, packed=packed)
-    for kind, width, columns, packed in (
+    kind: Layout({width: columns}, tail="drop", one_header=True, apart=apart)
+    for kind, width, columns, apart in (
         (
             "gaussian_se3",
             29,
             "stamp, pose and 21 covariance numbers",
-            PackedColumns(8, LOWER_TRIANGLE),
+            8,
         ),
         ("deterministic", 8, "stamp and pose", None),
         ("true", 10, "stamp, particle id, weight and pose", None),
@@ -77,7 +69,7 @@ CROSS_LAYOUT = Layout(
     stamps=2,
     tail="drop",
     one_header=True,
-    packed=PackedColumns(1, np.arange(36).reshape(6, 6)),
+    apart=2,
 )
 
 
@@ -212,7 +204,7 @@ def _with_cross(track: GaussianTrack, main: NumberTable, options: ReadOptions) -
 
     line, pairs, dropped = _match_scans(rows, track, main)
     first, second = ((track.position[scan], track.rotation[scan]) for scan in pairs.T)
-    block = settled.cross_to_right(rows.matrices[line], first, second)
+    block = settled.cross_to_right(rows.matrices[line].reshape(-1, 6, 6), first, second)
     pairs, block, order = order_pairs(pairs, block)
     intake = options.intake(lambda row: rows.where(int(line[order][row])))
     once, twice = _drop_repeats(pairs, intake)
@@ -328,7 +320,7 @@ def track_tables(track: AnyTrack) -> "Iterator[pl.DataFrame]":
     for part in row_slices(len(stamp)):
         columns = [array[part] for array in arrays]
         if isinstance(track, GaussianTrack):
-            columns.append(pack_lower(track.covariance[part]))
+            columns.append(track.triangle[part])
         rows = table(stamp[part], np.concatenate(columns, axis=1))
         if number is not None:
             rows.insert_column(1, pl.Series("number", number[part]))

@@ -49,7 +49,7 @@ def _parse_text(name: str, rows: list[bytes], line: Ints, width: int) -> Parsed:
                 shown = wrong[:40].decode("utf-8", "replace")
                 raise FormatError(f"{name}:{number}: {shown!r} is no number")
         raise FormatError(f"{name}:{line[0]}: the rows from here on cannot be read")
-    covariance = unpack_lower(numbers[:, 7:]) if width == 29 else None
+    covariance = numbers[:, 7:] if width == 29 else None
     return parsed.stamp, numbers[:, :3], numbers[:, 3:7], covariance
 
 
@@ -90,8 +90,8 @@ def _plain_json(rows: list[bytes]) -> Parsed | None:
         return None
     if size is None:
         return frame["stamp"].to_numpy(), position, rotation, None
-    whole = unpack_lower(covariance) if size == 21 else covariance.reshape(-1, 6, 6)
-    return frame["stamp"].to_numpy(), position, rotation, whole
+    covariance = covariance if size == 21 else covariance.reshape(-1, 6, 6)
+    return frame["stamp"].to_numpy(), position, rotation, covariance
 
 
 def _json_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smfeval import words
 from smfeval.dataclass import dataclass
@@ -56,46 +57,37 @@ class NumberTable:
 
     name: str
     header: tuple[HeaderLine, ...]
-    blocks: tuple[RowBlock, ...]
-    matrices: Floats  # (n, d, d) of the packed columns, if the layout has any
+    stamp: Ints  # nanoseconds, (n,), or (n, stamps) where a row has several
+    values: Floats  # the other columns, (n, columns)
+    matrices: Floats  # columns that the layout keeps apart, (n, columns)
+    line: Ints
     notes: tuple[str, ...]
     cut: bool  # the last line was left out because the file ends in the middle of it
 
     def __len__(self) -> int:
-        return sum(len(block.stamp) for block in self.blocks)
-
-    @property
-    def stamp(self) -> Ints:
-        """Nanoseconds. (n,), or (n, stamps) where a row has several."""
-        return read_only(np.concatenate([block.stamp for block in self.blocks]))
+        return len(self.stamp)
 
     @property
     def width(self) -> int:
-        """Columns of a row, the stamp included and packed ones left out."""
-        return self.blocks[0].values.shape[1] + 1
+        """Columns of a row, the stamp included and those kept apart left out."""
+        return self.values.shape[1] + 1
 
     def columns(self, start: int, stop: int) -> Floats:
         """Columns start to stop, counted with the last stamp as 0. (n, stop - start)."""
-        parts = [block.values[:, start - 1 : stop - 1] for block in self.blocks]
-        return read_only(np.concatenate(parts))
+        return self.values[:, start - 1 : stop - 1]
 
     def symmetric_matrices(self, start: int, index: Ints) -> Floats:
         """Symmetric matrices from packed columns: entry (i, j) is column start + index[i, j]."""
-        return read_only(np.concatenate([b.values[:, start - 1 + index] for b in self.blocks]))
+        return read_only(self.values[:, start - 1 + index])
 
     def without_last(self) -> "NumberTable":
         """All rows but the last."""
-        *others, last = self.blocks
-        shorter = RowBlock(last.stamp[:-1], last.values[:-1], last.line[:-1])
-        return replace(self, blocks=(*others, shorter), matrices=self.matrices[:-1])
+        names = ("stamp", "values", "matrices", "line")
+        return replace(self, **{name: getattr(self, name)[:-1] for name in names})
 
     def where(self, row: int) -> str:
         """File and line of a row."""
-        for block in self.blocks:
-            if row < len(block.stamp):
-                return f"{self.name}:{block.line[row]}"
-            row -= len(block.stamp)
-        raise IndexError(row)
+        return f"{self.name}:{self.line[row]}"
 
 
 def read_numbers(path: Path, layout: Layout) -> NumberTable:
@@ -107,17 +99,25 @@ def read_numbers(path: Path, layout: Layout) -> NumberTable:
             reader.note_comment(line.encode(), number)
         chunks = _line_chunks(path, first, stream)
         parsed = (_map_ahead if reader.size > THREADED_BYTES else map)(reader.parse_block, chunks)
-        # map holds no block while the next is made; a comprehension would
-        blocks = list(map(reader.take_block, parsed))
-    blocks = [block for block in blocks if len(block.stamp)]
-    if not blocks:
+        for block in parsed:
+            reader.take_block(block)
+            del block  # so that the next may take its memory
+    if not len(reader.line_of):
         raise FormatError(
             f"{path}:{reader.line}: the only row has no line end, so it may be cut off; "
             "end the line if it is whole"
         )
     lines = tuple(enumerate(header, start=1))
-    matrices = reader.matrices.array()
-    return NumberTable(str(path), lines, tuple(blocks), matrices, tuple(reader.notes), reader.cut)
+    return NumberTable(
+        str(path),
+        lines,
+        reader.stamp.array(),
+        reader.values.array(),
+        reader.matrices.array(),
+        reader.line_of.array(),
+        tuple(reader.notes),
+        reader.cut,
+    )
 
 
 def read_header(path: Path) -> tuple[HeaderLine, ...]:
@@ -196,21 +196,25 @@ def _map_ahead(function: Callable[[bytes], RowBlock], items: Iterator[bytes]) ->
 class GrowingArray:
     """An array (n, *shape) that is filled from the front; room that stays empty costs no memory."""
 
-    def __init__(self, shape: tuple[int, ...]):
-        self._array = np.empty((0, *shape))
+    def __init__(self, shape: tuple[int, ...], kind: type[np.generic] = np.float64):
+        self._array = np.empty((0, *shape), kind)
         self._rows = 0
 
-    def new_rows(self, rows: int, expected: int) -> Floats:
+    def __len__(self) -> int:
+        return self._rows
+
+    def new_rows(self, rows: int, expected: int) -> NDArray[Any]:
         """So many new rows at the end, to be filled; about so many are expected in all."""
         start, self._rows = self._rows, self._rows + rows
         if self._rows > len(self._array):
             enough = 2 * self._rows if start else expected + expected // 16
-            longer = np.empty((max(enough, self._rows), *self._array.shape[1:]))
+            shape = (max(enough, self._rows), *self._array.shape[1:])
+            longer = np.empty(shape, self._array.dtype)
             longer[:start] = self._array[:start]
             self._array = longer
         return self._array[start : self._rows]
 
-    def array(self) -> Floats:
+    def array(self) -> NDArray[Any]:
         """All rows, read-only."""
         return read_only(self._array[: self._rows])
 
@@ -224,13 +228,17 @@ class _Reader:
         self.expected = 0  # rows in all, guessed by the first chunk
         self.notes: list[str] = []
         self.cut = False
-        self.matrices = GrowingArray(layout.packed.index.shape if layout.packed else ())
-
         width = len(split_words(first))
         if width not in layout.columns:
             needed = layout.allowed_counts()
             raise FormatError(f"{path}:{line}: {width} columns; {needed} are needed")
         self.width = width
+        stamps = layout.stamps
+        self.own = width - stamps if layout.apart is None else layout.apart - stamps  # columns
+        self.stamp = GrowingArray((stamps,) if stamps > 1 else (), np.int64)
+        self.values = GrowingArray((self.own,))
+        self.matrices = GrowingArray((width - stamps - self.own,))
+        self.line_of = GrowingArray((), np.int64)
         if b"," in first and not layout.commas:
             self.notes.append(f"{path}: columns are separated by commas; read as such")
 
@@ -246,13 +254,12 @@ class _Reader:
         self.expected = self.expected or len(rows.stamp) * self.size // max(len(text), 1)
         return RowBlock(rows.stamp, rows.values, first_line + rows.line)
 
-    def take_block(self, block: RowBlock) -> RowBlock:
-        """The rows without their packed matrices, which are poured onto their pile."""
-        packed = self.layout.packed
-        if packed is None:
-            return block
-        packed.unpack(block.values, self.matrices.new_rows(len(block.stamp), self.expected))
-        return replace(block, values=block.values[:, : packed.start - 1].copy())
+    def take_block(self, block: RowBlock) -> None:
+        """Pour the rows onto their piles, the columns of matrices apart."""
+        own, rest = block.values[:, : self.own], block.values[:, self.own :]
+        piles = (self.stamp, self.values, self.matrices, self.line_of)
+        for pile, part in zip(piles, (block.stamp, own, rest, block.line), strict=True):
+            pile.new_rows(len(block.line), self.expected)[:] = part
 
     def _refuse_row(self, line: bytes, number: int) -> NoReturn:
         """Name what is wrong with a row."""

@@ -19,9 +19,8 @@ from smfeval.io.convention import settle_convention
 from smfeval.io.formats import FileHead
 from smfeval.io.header import Header, parse_fields
 from smfeval.io.options import ReadOptions, WriteOptions
-from smfeval.io.parsers import Layout, PackedColumns
+from smfeval.io.parsers import Layout
 from smfeval.io.source import read_head
-from smfeval.io.square import LOWER_TRIANGLE
 from smfeval.io.text_reader import (
     NumberTable,
     read_numbers,
@@ -30,23 +29,21 @@ from smfeval.io.text_reader import (
     track_of_rows,
     valid_sidecar_rows,
 )
-from smfeval.maths.arrays import Floats
 from smfeval.schema import Order
 from smfeval.track import About, AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.track.row_checks import valid_share
 
 POSITIONS_ONLY = "all quaternions are 0 0 0 0; taken as positions without orientation"
 LAYOUT = Layout({8: "stamp tx ty tz qx qy qz qw"})
-SIDECAR_LAYOUT = Layout(
-    {22: "stamp and 21 covariance numbers"}, tail="drop", packed=PackedColumns(1, LOWER_TRIANGLE)
-)
+SIDECAR_LAYOUT = Layout({22: "stamp and 21 covariance numbers"}, tail="drop", apart=1)
 WIDE_COLUMNS = {
     29: "stamp, pose and 21 covariance numbers",
     44: "stamp, pose and 36 covariance numbers",
 }
 SOME = 0.5  # part of the matrices that are covariances: fewer are of the other triangle
+# Where the numbers of a lower triangle, row by row, stand in an upper one.
+UPPER = [6 * j - j * (j + 1) // 2 + i for i in range(6) for j in range(i + 1)]
 UPPER_NOTE = "read as upper triangles: as lower ones they are no covariances"
-WHOLE_MATRIX = np.arange(36).reshape(6, 6)
 IMPLIED_CONVENTION: tuple[None, Order] = (None, "translation-first")  # as the columns of the poses
 
 
@@ -94,29 +91,18 @@ def _read_with_sidecar(numbers: NumberTable, path: Path, options: ReadOptions) -
 def read_wide(path: Path, options: ReadOptions) -> Track:
     """Read poses and covariances; the convention comes from the options or a preset."""
     whole = len(FileHead(path, read_head(path)).first_row) == 44
-    packed = PackedColumns(8, WHOLE_MATRIX if whole else LOWER_TRIANGLE)
     columns = {44: WIDE_COLUMNS[44]} if whole else WIDE_COLUMNS
-    numbers = read_numbers(path, Layout(columns, tail="drop", packed=packed))
+    numbers = read_numbers(path, Layout(columns, tail="drop", apart=8))
     settled = settle_convention(options, implied=IMPLIED_CONVENTION)
     pose = numbers.columns(1, 4), numbers.columns(4, 8)
     matrices, notes = numbers.matrices, tuple[str, ...]()
-    if (
-        not whole
-        and valid_share(matrices) < SOME
-        and valid_share(upper := _as_upper(matrices)) == 1
-    ):
+    matrices = matrices.reshape(-1, 6, 6) if whole else matrices
+    if not whole and valid_share(matrices) < SOME and valid_share(upper := matrices[:, UPPER]) == 1:
         matrices, notes = upper, (f"{path}: {UPPER_NOTE}",)
     right = settled.to_right(matrices, pose)
     return track_of_rows(
         numbers, "wide TUM", options, pose=pose, covariance=right, settled=settled, notes=notes
     )
-
-
-def _as_upper(lower: Floats) -> Floats:
-    """Symmetric matrices of the same 21 numbers, read as upper triangles. (n, 6, 6)."""
-    out = np.zeros_like(lower)
-    out[:, *np.triu_indices(6)] = lower[:, *np.tril_indices(6)]
-    return out + np.triu(out, 1).swapaxes(1, 2)
 
 
 def write(track: AnyTrack, path: Path, options: object) -> tuple[Path, ...]:

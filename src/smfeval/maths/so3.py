@@ -7,7 +7,7 @@ a rotation vector phi in radians: R = Exp(phi) = I + phi^ + ... with x^ the cros
 import numpy as np
 
 from smfeval.maths.arrays import Floats
-from smfeval.maths.symmetric import chunks
+from smfeval.maths.symmetric import chunks, entries
 
 
 def hat(vector: Floats) -> Floats:
@@ -163,6 +163,8 @@ def _rotate_signed(quaternion: Floats, vector: Floats, sense: float) -> Floats:
 def rotate_covariance(quaternion: Floats, covariance: Floats) -> Floats:
     """R S R^T for symmetric S, exactly symmetric. (n, 4), (n, 3, 3) -> (n, 3, 3).
 
+    S may also be packed, as lower triangles (n, 6).
+
     Over chunks of scans that stay in cache, ten times faster than a small product for each; in
     memory, too, the scans of one entry are neighbours.
     """
@@ -170,7 +172,7 @@ def rotate_covariance(quaternion: Floats, covariance: Floats) -> Floats:
     for part in chunks(len(quaternion)):
         r = np.empty((3, 3, part.stop - part.start))
         _fill(r, np.ascontiguousarray(quaternion[part].T))
-        s = np.ascontiguousarray(covariance[part].transpose(1, 2, 0))
+        s = entries(covariance[part])
         full = np.einsum("ijn,kjn->ikn", np.einsum("ijn,jkn->ikn", r, s), r)
         for i in range(3):
             for j in range(i + 1):

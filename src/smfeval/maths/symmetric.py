@@ -5,9 +5,11 @@ the correlation matrix, computed for all scans at once in chunks that stay in ca
 matrix with a pivot near zero (planar robots, rounded files) is looked at by its eigenvalues.
 """
 
+from functools import cache
+
 import numpy as np
 
-from smfeval.maths.arrays import Bools, Floats
+from smfeval.maths.arrays import Bools, Floats, Ints
 
 CHUNK = 4096  # scans: 36 columns of this many float64 are about 1 MB, the size of an L2 cache
 
@@ -27,18 +29,29 @@ def pack_lower(matrix: Floats) -> Floats:
 
 def unpack_lower(packed: Floats) -> Floats:
     """Inverse of `pack_lower`. (..., d (d + 1) / 2) -> (..., d, d)."""
-    dimension = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
-    matrix = np.empty((*packed.shape[:-1], dimension, dimension))
-    for index, (row, column) in enumerate(zip(*np.tril_indices(dimension), strict=True)):
-        matrix[..., row, column] = matrix[..., column, row] = packed[..., index]
-    return matrix
+    return packed.take(_places(packed.shape[-1]), axis=-1, mode="clip")
+
+
+def packed_diagonal(packed: Floats) -> Floats:
+    """The diagonals of packed matrices. (..., d (d + 1) / 2) -> (..., d)."""
+    return packed[..., np.diagonal(_places(packed.shape[-1]))]
+
+
+@cache
+def _places(count: int) -> Ints:
+    """Where the entries of a symmetric matrix stand in its packed triangle. (d, d)."""
+    dimension = int((np.sqrt(8 * count + 1) - 1) / 2)
+    row, column = np.tril_indices(dimension)
+    places = np.empty((dimension, dimension), np.intp)
+    places[row, column] = places[column, row] = np.arange(count)
+    return places
 
 
 def asymmetry(matrix: Floats) -> Floats:
     """Largest |S - S^T| relative to the largest |S|. (n, d, d) -> (n,)."""
     ratio = np.empty(len(matrix))
     for part in chunks(len(matrix)):
-        columns = _columns(matrix[part])
+        columns = entries(matrix[part])
         difference = np.abs(columns - columns.swapaxes(0, 1)).max(axis=(0, 1))
         scale = np.abs(columns).max(axis=(0, 1))
         ratio[part] = difference / np.where(scale > 0, scale, 1.0)
@@ -93,21 +106,26 @@ def chunks(count: int) -> list[slice]:
     return [slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
 
 
-def _columns(matrix: Floats) -> Floats:
-    """(n, d, d) -> a contiguous copy (d, d, n): one long row per matrix entry."""
+def entries(matrix: Floats) -> Floats:
+    """One long row per matrix entry, a copy: (n, d, d), or packed triangles -> (d, d, n)."""
+    if matrix.ndim == 2:
+        return np.ascontiguousarray(matrix.T)[_places(matrix.shape[1])]
     return np.array(np.moveaxis(matrix, 0, -1), order="C", copy=True)
 
 
 def smallest_pivot(matrix: Floats) -> Floats:
     """Smallest pivot of LDL^T of the correlation matrix; -inf where a variance is not positive."""
-    variance, pivots = _pivots(_columns(matrix))
+    variance, pivots = _pivots(entries(matrix))
     smallest = np.where((variance > 0).all(axis=0), pivots.min(axis=0), -np.inf)
     return np.nan_to_num(smallest, nan=-np.inf)
 
 
 def are_surely_definite(matrix: Floats) -> bool:
-    """Whether all are finite, symmetric to the last bit and, by pivots, definite. (n, d, d)."""
-    columns = _columns(matrix)
+    """Whether all are finite, symmetric to the last bit and, by pivots, definite.
+
+    (n, d, d), or packed (n, d (d + 1) / 2).
+    """
+    columns = entries(matrix)
     if not all(np.array_equal(columns[i, :i], columns[:i, i]) for i in range(len(columns))):
         return False
     variance, pivots = _pivots(columns)
@@ -138,7 +156,7 @@ def axis_ratio_bound(matrix: Floats) -> Floats:
 
 def _positive_pivots(matrix: Floats) -> tuple[Bools, Floats, Floats]:
     """Where variances and pivots are all positive; both, and ones elsewhere. (n,), (d, n) twice."""
-    variance, pivots = _pivots(_columns(matrix))
+    variance, pivots = _pivots(entries(matrix))
     positive: Bools = np.all((variance > 0) & (variance < np.inf) & (pivots > 0), axis=0)
     return positive, np.where(positive, variance, 1.0), np.where(positive, pivots, 1.0)
 

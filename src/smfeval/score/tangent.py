@@ -16,7 +16,7 @@ from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
 from smfeval.maths.arrays import Floats, median_of, spaced_indices
 from smfeval.maths.se3 import Pose
-from smfeval.maths.symmetric import chunks
+from smfeval.maths.symmetric import chunks, unpack_lower
 from smfeval.score.pose import AXES, ROTATION
 from smfeval.score.residuals import Ensemble, Residuals, SpaceName
 from smfeval.score.rotation import SIGMA_REFUSED_RAD
@@ -180,17 +180,18 @@ def _in_world(residuals: Residuals, rotation: Floats) -> Residuals:
     return Residuals(error, covariance, noise, residuals.ensemble, reported, residuals.space)
 
 
-def find_claimed(covariance: Floats, rotation: Floats) -> ClaimedAxes:
+def find_claimed(triangle: Floats, rotation: Floats) -> ClaimedAxes:
     """The rows that a track claims, in body axes or, if that leaves it singular, in the world's.
 
     A row is not claimed where its variance is zero, or a rotation's sigma above SIGMA_REFUSED_RAD,
-    in half of the scans or more. (n, 6, 6), (n, 4).
+    in half of the scans or more. Lower triangles (n, 21), (n, 4).
     """
-    at = spaced_indices(len(covariance), SAMPLED)
-    found = _claimed_rows(covariance[at], "body")
-    if _is_regular(covariance[at], found):
+    at = spaced_indices(len(triangle), SAMPLED)
+    covariance = unpack_lower(triangle[at])
+    found = _claimed_rows(covariance, "body")
+    if _is_regular(covariance, found):
         return found
-    turned = _rotate(rotation[at], covariance[at])
+    turned = _rotate(rotation[at], covariance)
     in_world = _claimed_rows(turned, "world")
     return in_world if _is_regular(turned, in_world) else found
 

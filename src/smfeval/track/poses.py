@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import InitVar, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +11,8 @@ import numpy as np
 from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.symmetric import is_symmetric, symmetrise
+from smfeval.maths.arrays import Floats, Ints, read_only
+from smfeval.maths.symmetric import is_symmetric, pack_lower, symmetrise, unpack_lower
 from smfeval.schema import PROTECTED
 from smfeval.track.beliefs import Beliefs, Rows, as_floats, as_stamps, normalise_quaternions
 from smfeval.track.cross import CrossCovariance, lost_pairs, valid_cross
@@ -102,14 +103,32 @@ class Track(Beliefs):
 class GaussianTrack(Track):
     """Poses with a 6x6 covariance each (SE(3) right perturbation, translation first).
 
+    Covariances (n, 6, 6) are kept as their lower triangles, row by row, `triangle` (n, 21), and
+    may be given so; the matrices are made when they are first asked for.
     `cross` has the cross-covariances of some pairs of scans, where the estimator tells them.
     `shared` is the part of the covariance that is one error of the whole world, where a reference
     is taken to have one (`associate.with_shared_error`): relative motion does not see it.
     """
 
-    covariance: Floats
+    triangle: Floats
     cross: CrossCovariance | None = field(default=None, kw_only=True)
     shared: Floats | None = field(default=None, init=False)
+
+    def __init__(
+        self,
+        stamp: Ints,
+        position: Floats,
+        rotation: Floats,
+        covariance: Floats | None = None,
+        *,
+        triangle: Floats | None = None,
+        cross: CrossCovariance | None = None,
+        **more: Any,
+    ):
+        given = triangle if covariance is None else covariance
+        object.__setattr__(self, "triangle", given)  # until it is checked
+        object.__setattr__(self, "cross", cross)
+        super().__init__(stamp, position, rotation, **more)
 
     def __post_init__(self, intake: Intake) -> None:
         super().__post_init__(intake)
@@ -123,10 +142,15 @@ class GaussianTrack(Track):
         """The SQUARE word for this kind of belief."""
         return "gaussian_se3"
 
+    @cached_property
+    def covariance(self) -> Floats:
+        """The whole matrices. (n, 6, 6)."""
+        return read_only(unpack_lower(self.triangle))
+
     @property
     def position_covariance(self) -> Floats:
         """Covariance of the position in world axes: R S_tt R^T. (n, 3, 3)."""
-        return so3.rotate_covariance(self.rotation, self.covariance[:, :3, :3])
+        return so3.rotate_covariance(self.rotation, self.triangle[:, :6])
 
     def with_cross(self, cross: CrossCovariance | None, *, intake: Intake = PAIRS) -> Self:
         """Return the same beliefs with these cross-covariances, checked; `intake` names pairs."""
@@ -142,8 +166,11 @@ class GaussianTrack(Track):
         New covariances without new cross-covariances (`cross=`) leave none of these: the old ones
         would not belong to them.
         """
-        stale = "covariance" in rows and "cross" not in changes
-        return super().with_arrays(rows, **changes | ({"cross": None} if stale else {}))
+        if "covariance" in rows:
+            changes = {"cross": None} | changes
+            others = {name: rows[name] for name in rows.keys() - {"covariance"}}
+            rows = others | {"triangle": pack_lower(rows["covariance"])}
+        return super().with_arrays(rows, **changes)
 
     def _part(self, scans: Ints) -> Self:
         if self.cross is None:
@@ -167,19 +194,20 @@ class GaussianTrack(Track):
 
     def _rows(self) -> dict[str, Any]:
         shared = {} if self.shared is None else {"shared": self.shared}
-        return super()._rows() | {"covariance": self.covariance} | shared
+        return super()._rows() | {"triangle": self.triangle} | shared
 
     def _check_shapes(self) -> Rows:
-        rows = super()._check_shapes()
-        shape = (len(rows["stamp"]), 6, 6)
-        return rows | {"covariance": as_floats(self.covariance, shape, "covariance")}
+        rows, given = super()._check_shapes(), self.triangle
+        shape = (len(rows["stamp"]), *((21,) if np.shape(given)[1:] == (21,) else (6, 6)))
+        return rows | {"covariance": as_floats(given, shape, "covariance")}
 
     def _faults(self, rows: Rows) -> list[Fault]:
         return super()._faults(rows) + covariance_faults(rows["covariance"])
 
     def _clean_rows(self, rows: Rows) -> Rows:
         rows = super()._clean_rows(rows)
-        covariance: Floats = rows["covariance"]
-        if is_symmetric(covariance):
-            return rows
-        return rows | {"covariance": symmetrise(covariance)}
+        covariance: Floats = rows.pop("covariance")
+        if covariance.ndim == 3:
+            even = is_symmetric(covariance)
+            covariance = pack_lower(covariance if even else symmetrise(covariance))
+        return rows | {"triangle": covariance}

@@ -20,6 +20,8 @@ from smfeval.maths.symmetric import (
     correlation_eigenvalue,
     is_semidefinite,
     is_symmetric,
+    packed_diagonal,
+    unpack_lower,
 )
 from smfeval.schema import BadRows, Duplicates
 
@@ -118,26 +120,37 @@ def _length(rotation: Floats) -> Floats:
 
 
 def covariance_faults(covariance: Floats) -> list[Fault]:
-    """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite."""
+    """Ways in which covariances can be bad: not finite, not symmetric, not semi-definite.
+
+    (n, 6, 6), or lower triangles (n, 21).
+    """
     finite, symmetric, semidefinite, meant = np.ones((4, len(covariance)), dtype=np.bool_)
+    packed = covariance.ndim == 2
+
+    def whole(rows: slice) -> Floats:
+        return unpack_lower(covariance[rows]) if packed else covariance[rows]
+
     for part in chunks(len(covariance)):
-        variance = np.diagonal(covariance[part], axis1=1, axis2=2)
+        some = covariance[part]
+        variance = packed_diagonal(some) if packed else np.diagonal(some, axis1=1, axis2=2)
         usual = variance.min() >= SMALLEST_VARIANCE and variance.max() <= LARGEST_VARIANCE
-        if not (usual and are_surely_definite(covariance[part])):
-            finite[part], symmetric[part], semidefinite[part] = _classify(covariance[part])
+        if not (usual and are_surely_definite(some)):
+            finite[part], symmetric[part], semidefinite[part] = _classify(whole(part))
             size = np.abs(variance)
             meant[part] = ~((size > 0) & (size < SMALLEST_VARIANCE)).any(axis=1)
 
     def skew(row: int) -> str:
-        relative = float(asymmetry(covariance[row : row + 1])[0])
+        relative = float(asymmetry(whole(slice(row, row + 1)))[0])
         return f"the covariance differs from its transpose by {words.number(relative)} relative"
 
     def indefinite(row: int) -> str:
-        smallest = float(correlation_eigenvalue(covariance[row : row + 1])[0])
+        matrix = whole(slice(row, row + 1))
+        smallest = float(correlation_eigenvalue(matrix)[0])
+        variance = np.diag(matrix[0])
         if np.isfinite(smallest):
             size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
-        elif (np.diag(covariance[row]) < 0).any():
-            size = f"a negative variance, {words.number(np.diag(covariance[row]).min())}"
+        elif (variance < 0).any():
+            size = f"a negative variance, {words.number(variance.min())}"
         else:
             size = "a zero variance beside covariances that are not zero"
         return f"the covariance is not positive semi-definite: {size}"
@@ -159,7 +172,10 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
 
 
 def valid_share(covariance: Floats) -> float:
-    """The part of the matrices that are covariances; 0 where all are zero. (n, d, d)."""
+    """The part of the matrices that are covariances; 0 where all are zero.
+
+    (n, 6, 6), or lower triangles (n, 21).
+    """
     faulty = np.logical_or.reduce([fault.mask for fault in covariance_faults(covariance)])
     return float(np.mean(~faulty)) if covariance.any() else 0.0
 

@@ -18,10 +18,16 @@ from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, median_of, quantile_of, spaced_indices
 from smfeval.maths.normal import is_singular
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.maths.symmetric import axis_ratio_bound, chunks, eigenvalue_bound
+from smfeval.maths.symmetric import (
+    axis_ratio_bound,
+    chunks,
+    eigenvalue_bound,
+    unpack_lower,
+)
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.why.causes import UNREAD, Why
 
+OF_POSITION, OF_ROTATION = (0, 2, 5), (9, 14, 20)  # variances in a lower triangle, row by row
 ZERO_RANK = 1e-12  # an eigenvalue of the correlation matrix below this counts as zero
 REGULAR = 1e3 * ZERO_RANK  # above this, rounding cannot make one of zero
 SURELY_REGULAR = 1e-9  # smallest over largest eigenvalue: far from what `is_singular` refuses
@@ -86,14 +92,14 @@ def health(track: GaussianTrack) -> Health:
     """Describe the covariances of a track."""
     size = 6 if track.about.oriented else 3
     covariance = track.covariance[:, :size, :size]
-    position = sigmas(covariance[:, :3, :3])
+    position = sigmas(track.triangle)
     variance = position**2
     steady = np.abs(variance - variance[0]).max() <= 4 * SAME * variance.max()
     return Health(
         rank=_ranks(covariance),
         full_rank=size,
         position_sigma_m=_spread(position),
-        rotation_sigma_rad=_spread(sigmas(covariance[:, 3:, 3:])) if size == 6 else None,
+        rotation_sigma_rad=_spread(sigmas(track.triangle, OF_ROTATION)) if size == 6 else None,
         zero_scans=int((~covariance[position == 0].any(axis=(1, 2))).sum()),
         constant=len(track) > 1
         and bool(steady)  # as tr S is in any axes where S is constant
@@ -104,9 +110,9 @@ def health(track: GaussianTrack) -> Health:
     )
 
 
-def sigmas(block: Floats) -> Floats:
-    """Standard deviation per axis of each 3x3 block. (n,)."""
-    return np.sqrt(np.trace(block, axis1=1, axis2=2) / 3)
+def sigmas(triangle: Floats, variances: tuple[int, ...] = OF_POSITION) -> Floats:
+    """Standard deviation per axis of the position or the rotation. Lower triangles -> (n,)."""
+    return np.sqrt(sum(triangle[:, at] for at in variances) / 3)
 
 
 def growth(sigma: Floats) -> float | None:
@@ -166,18 +172,19 @@ class TrackMotion:
     fastest_scan: int | None  # index of the scan that the fastest step leads to
 
 
-def _step_lengths(position: Floats) -> Floats:
+def step_lengths(position: Floats) -> Floats:
     """From each position to the next. (n, 3) -> (n - 1,)."""
     length = np.empty(len(position) - 1)
     for part in chunks(len(length)):
-        length[part] = np.linalg.norm(position[1:][part] - position[:-1][part], axis=1)
+        step = position[1:][part] - position[:-1][part]
+        length[part] = np.sqrt(np.einsum("ni,ni->n", step, step))
     return length
 
 
 def motion(track: Track) -> TrackMotion:
     """Describe the motion of a track of poses."""
     step_s = np.diff(track.stamp) / NANOSECONDS
-    step_m = _step_lengths(track.position)
+    step_m = step_lengths(track.position)
     if len(step_s) == 0:
         return TrackMotion(1, 0.0, None, 0, None, 0.0, None, None, None)
     usual = float(median_of(step_s))
@@ -306,7 +313,7 @@ def _count_unusable(track: GaussianTrack, axes: str) -> int:
     """Scans whose position covariance has no inverse on the axes, or stands for unknown."""
     usable = np.empty(len(track), dtype=np.bool_)  # surely, in whatever axes
     for part in chunks(len(track)):
-        block = track.covariance[part, :3, :3]
+        block = unpack_lower(track.triangle[part, :6])
         known = np.einsum("nii->n", block) < UNKNOWN_VARIANCE
         usable[part] = known & (axis_ratio_bound(block) > SURELY_REGULAR)
     if usable.all():
@@ -339,19 +346,19 @@ def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any
         yield "scalar-first", {}
     elif known.track.about.oriented and len(position) >= ENOUGH_SCANS:
         as_read = _directedness(position, rotation)
-        as_wxyz = _directedness(position, rotation[:, [1, 2, 3, 0]])
+        as_wxyz = _directedness(position, rotation, order=(1, 2, 3, 0))
         if as_wxyz > DIRECTED and as_wxyz > as_read + MUCH_BETTER:
             yield "scalar-first", {"as_wxyz": as_wxyz, "as_read": as_read}
     if len(position) < 2:
         return
 
     # A step faster than any vehicle, or than the track's own habit, and not within sigma.
-    step_m = _step_lengths(position)
+    step_m = step_lengths(position)
     speed = step_m / np.diff(known.track.stamp) * NANOSECONDS
     limit = min(PLAUSIBLE_SPEED, OWN_SPEEDS * float(quantile_of(speed, 0.95)))
     jumps = (speed > limit) & (step_m > JUMP_M)
     if known.gaussian is not None:
-        sigma = sigmas(known.gaussian.covariance[:, :3, :3])
+        sigma = sigmas(known.gaussian.triangle)
         jumps &= step_m > JUMP_SIGMAS * (sigma[:-1] + sigma[1:])
     if jumps.any():
         scan = int(np.argmax(np.where(jumps, speed, 0.0)))
@@ -368,10 +375,12 @@ def _doubts_of_motion(known: ExaminedTrack) -> Iterator[tuple[str, dict[str, Any
         yield "long-gap", {"gap_s": gap_s, "rate_hz": rate_hz}
 
 
-def _directedness(position: Floats, rotation: Floats) -> float:
+def _directedness(
+    position: Floats, rotation: Floats, order: tuple[int, ...] = (0, 1, 2, 3)
+) -> float:
     """Mean resultant length of the direction of motion in body axes: 1 if it never changes."""
     start = np.arange(0, len(position) - 1, max(1, len(position) // DIRECTION_STEPS))
-    step, rotation = position[start + 1] - position[start], rotation[start]
+    step, rotation = position[start + 1] - position[start], rotation[start][:, order]
     length = np.linalg.norm(step, axis=1)
     moving = length > MOVING_M
     if moving.sum() < ENOUGH_SCANS:
@@ -411,7 +420,7 @@ def _exchanged_blocks(track: GaussianTrack, health: Health) -> dict[str, Any] | 
         return None
     if position_m < LEVER_M * rotation.median:
         return {"rotation_deg": float(np.degrees(rotation.median)), "position_m": position_m}
-    there, here = growth(sigmas(track.covariance[:, 3:, 3:])), health.growth
+    there, here = growth(sigmas(track.triangle, OF_ROTATION)), health.growth
     if there is not None and here is not None and there > GROWING and 1 / STEADY < here < STEADY:
         return {}
     return None

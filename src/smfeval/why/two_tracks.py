@@ -11,7 +11,7 @@ than as it was meant.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from math import radians
+from math import radians, sqrt
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from smfeval.maths.se3 import Pose
 from smfeval.maths.symmetric import chunks
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 from smfeval.why.causes import UNREAD, Why
-from smfeval.why.one_track import doubts_about
+from smfeval.why.one_track import doubts_about, sigmas, step_lengths
 
 WINDOWS = 200  # of relative motion; more tell little more about one rotation
 FEWEST_WINDOWS = 24
@@ -132,7 +132,7 @@ class MatchedTracks:
     @cached_property
     def path_m(self) -> float:
         """Length of the reference's path."""
-        return float(np.linalg.norm(np.diff(self.reference.position, axis=0), axis=1).sum())
+        return float(step_lengths(self.reference.position).sum())
 
     @cached_property
     def poses(self) -> tuple[Pose, Pose]:
@@ -236,7 +236,7 @@ def doubts_beside(
     belief = matched.estimate
     belief = belief.moments if isinstance(belief, ParticleTrack) else belief
     if isinstance(belief, GaussianTrack):
-        claimed = np.sqrt(np.einsum("nii->n", belief.covariance[:, :3, :3]))
+        claimed = sqrt(3) * sigmas(belief.triangle)
         if not median_of(claimed) > SEVERAL * median_of(matched.error_m):
             refuted.add("deviation-for-variance")
 
