@@ -87,6 +87,13 @@ SCORING = "rules"
 REFERENCE = "reference"
 INTEGRITY = "integrity"
 
+# Where the options of a group apply
+PAIRED: dict[str, Any] = {"at": EVERYWHERE, "group": PAIRING}
+SCORED: dict[str, Any] = {"at": SCORES, "group": SCORING}
+BOUNDED: dict[str, Any] = {"at": EVERYWHERE, "group": SCORING}
+REFERRED: dict[str, Any] = {"at": WITH_REFERENCE, "group": REFERENCE}
+LIMITED: dict[str, Any] = {"at": SCORES, "group": INTEGRITY}
+
 
 def _split_names(text: str | list[str]) -> tuple[str, ...]:
     """`a,b`, or a list of names."""
@@ -163,8 +170,7 @@ class Options:
         name="gauge",
         flag="align gauge",
         metavar=f"{{{','.join(ALIGNMENTS)}}}",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         choices=GAUGE_WORDS,
         meaning=GAUGE_WORDS,
         differs={
@@ -186,16 +192,14 @@ class Options:
         TEXT,
         "cross-covariances between scans: given beside the track, implied by the growth of its "
         "covariances, or none (default: given, else implied)",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         choices=JOINT_CHOICES,
     )
     axes: str = option(
         POSITION_AXES,
         TEXT,
         "some of x, y, z (default: xyz, of a planar estimate xy)",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         check=_position_space,  # refuses axes that do not exist
     )
     tolerance_s: float | None = option(  # None: by the rates of the two tracks
@@ -203,8 +207,7 @@ class Options:
         TIME,
         "between stamps that meet (default: 5ms, or half a step of the denser track)",
         name="tolerance",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         metavar="S|Nms",
         check=_check_tolerance,
     )
@@ -213,8 +216,7 @@ class Options:
         OFFSET,
         "added to the estimate's stamps; auto finds it from the motion",
         name="offset",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         metavar="S|Nms|auto",
         check=_check_offset,
         differs={"pair": {"kind": TIME, "metavar": "S|Nms", "help": "added to the stamps of A"}},
@@ -224,8 +226,7 @@ class Options:
         TEXT,
         "nearest reference pose, interpolated over the gap to the scan (default) or as it is "
         "(nearest), or the reference as a continuous motion (gp)",
-        at=EVERYWHERE,
-        group=PAIRING,
+        **PAIRED,
         metavar="{interpolated,nearest,gp}",
         choices=ASSOCIATION_WORDS,
         meaning=ASSOCIATION_WORDS,
@@ -242,24 +243,20 @@ class Options:
         default_rules,
         RULES,
         f"of {', '.join(RULE_NAMES)}",
-        at=SCORES,
-        group=SCORING,
+        **SCORED,
         metavar="A,B",
         check=lambda names: _check_names("rule", names, _rules()),
     )
     settings: "RuleSettings" = parts(
         lambda: import_module("smfeval.score.rules").RuleSettings(),
-        beta=Option(NUMBER, "power of the energy score, between 0 and 2", at=SCORES, group=SCORING),
-        unbiased=Option(SWITCH, "particles: unbiased energy score", at=SCORES, group=SCORING),
-        kernel_density=Option(
-            SWITCH, "particles: log score of a kernel density", at=SCORES, group=SCORING
-        ),
+        beta=Option(NUMBER, "power of the energy score, between 0 and 2", **SCORED),
+        unbiased=Option(SWITCH, "particles: unbiased energy score", **SCORED),
+        kernel_density=Option(SWITCH, "particles: log score of a kernel density", **SCORED),
         body_size_m=Option(
             NUMBER,
             "radius of gyration of the body, for energy_body (no default)",
             name="body_size",
-            at=SCORES,
-            group=SCORING,
+            **SCORED,
             metavar="METRES",
         ),
     )
@@ -269,16 +266,14 @@ class Options:
         "relative pose error over N scans, seconds or metres (may repeat); over the first of them "
         "also scores of relative motion",
         flag="horizon",
-        at=SCORES,
-        group=SCORING,
+        **SCORED,
         metavar="N|Ns|Nm",
     )
     kitti: bool = option(
         False,
         SWITCH,
         "relative pose error by KITTI's rule: t_rel and r_rel over 100 to 800 m",
-        at=SCORES,
-        group=SCORING,
+        **SCORED,
     )
     intervals: "Intervals" = parts(
         lambda: import_module("smfeval.summarise.number").Intervals(),
@@ -286,21 +281,19 @@ class Options:
             TEXT,
             "method for the intervals",
             name="interval",
-            at=EVERYWHERE,
-            group=SCORING,
+            **BOUNDED,
             choices=INTERVAL_WORDS,
             meaning=INTERVAL_WORDS,
         ),
-        level=Option(NUMBER, "level of the intervals (default 0.95)", at=EVERYWHERE, group=SCORING),
-        seed=Option(WHOLE, "chance for the bootstraps", at=EVERYWHERE, group=SCORING),
+        level=Option(NUMBER, "level of the intervals (default 0.95)", **BOUNDED),
+        seed=Option(WHOLE, "chance for the bootstraps", **BOUNDED),
     )
     reference_covariance: bool = option(  # use the reference's own covariance if it has one
         True,
         NEGATION,
         "do not use the reference's own covariance",
         name="ref_exact",
-        at=WITH_REFERENCE,
-        group=REFERENCE,
+        **REFERRED,
     )
     exact: tuple[str, ...] = option(  # what the verdict takes as given; else any value is granted
         (),
@@ -315,16 +308,14 @@ class Options:
         None,
         REFERENCE_SIGMA,
         "how uncertain the reference is, each pose by itself; beside its own covariance",
-        at=WITH_REFERENCE,
-        group=REFERENCE,
+        **REFERRED,
         metavar="Ncm[,Ndeg]",
     )
     ref_shared: ReferenceSigma | None = option(
         None,
         REFERENCE_SIGMA,
         "the same of one error that all its poses share, which an alignment absorbs",
-        at=WITH_REFERENCE,
-        group=REFERENCE,
+        **REFERRED,
         metavar="Ncm[,Ndeg]",
     )
     alert_limit: AlertLimits | None = option(
@@ -332,16 +323,14 @@ class Options:
         ALERT_LIMITS,
         "protection levels and the Stanford diagram under this limit: 1m or 1m,0.5m vertical,2deg "
         "(also along, cross)",
-        at=SCORES,
-        group=INTEGRITY,
+        **LIMITED,
         metavar="LIMIT[,...]",
     )
     risk: float = option(
         RISK,
         NUMBER,
         "of an error beyond its protection level, per scan and limit (default 1e-4)",
-        at=SCORES,
-        group=INTEGRITY,
+        **LIMITED,
         metavar="P",
         check=check_risk,
     )

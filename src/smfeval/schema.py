@@ -54,17 +54,13 @@ PROTECTED = ("horizontal", "along", "cross", "vertical", "attitude")  # what a l
 INTERVAL_METHODS = ("auto", "circular-percentile", "stationary-percentile")
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 @dataclass(frozen=True)
 class Kind:
     """What may be written for a value."""
 
     words: str  # what it is to be, for who wrote something else into a plan
     accepts: Callable[[Any], bool]  # of values as TOML has them
-    parse: Callable[[Any], Any] = _as_it_is  # the text of a flag, or a value of TOML
+    parse: Callable[[Any], Any] = lambda value: value  # the text of a flag, or a value of TOML
     switch: bool = False  # a flag without a value
     repeats: bool = False  # a list in a plan; a flag that may repeat; `parse` takes one of them
 

@@ -80,10 +80,8 @@ def csv_cell(value: object) -> object:
 
 def slope(value: float, low: float | None = None, high: float | None = None) -> str:
     """A slope, per nat or decade, with its interval: '+0.158 [+0.138, +0.179]'."""
-    text = fixed(value, 3, signed=True)
-    if low is None or high is None:
-        return text
-    return f"{text} [{fixed(low, 3, signed=True)}, {fixed(high, 3, signed=True)}]"
+    text, *ends = (fixed(each, 3, signed=True) for each in (value, low, high) if each is not None)
+    return f"{text} [{', '.join(ends)}]" if len(ends) == 2 else text
 
 
 def number_range(values: Iterable[float], *, places: int | None = None) -> str:
@@ -110,17 +108,12 @@ def quantity_parts(
     value: float, unit: str = "1", low: float | None = None, high: float | None = None
 ) -> tuple[str, tuple[str, ...]]:
     """The value with its unit, and the two ends of its interval, if any, in the same unit."""
-    shown = _shown_unit(value, unit)
+    units = {"m": length_unit(value), "%": Unit(0.01, "%"), "1": Unit(1.0, "")}
+    shown = units.get(unit, Unit(1.0, unit))
     text = f"{number(value / shown.size)} {shown.name}".rstrip()
     if low is None or high is None:
         return text, ()
     return text, (number(low / shown.size), number(high / shown.size))
-
-
-def _shown_unit(value: float, unit: str) -> Unit:
-    if unit == "m":
-        return length_unit(value)
-    return Unit(0.01, "%") if unit == "%" else Unit(1.0, "" if unit == "1" else unit)
 
 
 def length_unit(size_m: float) -> Unit:

@@ -8,8 +8,11 @@ import pytest
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
 from smfeval.evaluation import evaluate
-from smfeval.show import page
 from smfeval.show.page import plots
+from smfeval.show.page.pairs import pairs_page
+from smfeval.show.page.report import check_page
+from smfeval.show.page.scores import score_page
+from smfeval.show.page.study import sweep_page
 from smfeval.show.score import Findings, best_first
 from smfeval.why.one_track import examine
 from support import drifting
@@ -54,7 +57,7 @@ def several():
 
 @pytest.fixture(scope="module")
 def tab(opened, several):
-    return opened(page.score_page([Findings(each) for each in several], command=NASTY)).unfolded()
+    return opened(score_page([Findings(each) for each in several], command=NASTY)).unfolded()
 
 
 def test_names_are_text_everywhere_and_run_nothing(tab, several):
@@ -133,14 +136,12 @@ def test_rotation_and_the_nees_of_every_space_are_drawn_for_who_is_looked_at(tab
 
 def test_gaps_and_a_lone_scan_are_drawn(opened):
     rng = np.random.default_rng(3)
-    gap = opened(
-        page.score_page([Findings(evaluated(rng, keep=gapped(), options=FAST))], command="")
-    )
+    gap = opened(score_page([Findings(evaluated(rng, keep=gapped(), options=FAST))], command=""))
     x = gap.data("over-time", 0, "x")
     assert len(x) == 51
     assert x[20] is None
     one = evaluated(rng, keep=np.array([7]), options=FAST)
-    lone = opened(page.score_page([Findings(one)], command=""))
+    lone = opened(score_page([Findings(one)], command=""))
     assert lone.js("document.getElementById('over-time').data[0].mode") == "lines+markers"
     assert lone.complaints == []
 
@@ -152,7 +153,7 @@ def test_a_lost_track_does_not_shrink_the_others(opened):
     away = world.position + np.linspace(0, 1, 60)[:, None] ** 3 * np.array([4000.0, 0, 0])
     lost = replace(found, position=away)
     both = [evaluate(each, truth, options=EXACT) for each in (found, lost)]
-    tab = opened(page.score_page([Findings(each) for each in both], command="")).unfolded()
+    tab = opened(score_page([Findings(each) for each in both], command="")).unfolded()
     ranges = "(({xaxis, scene}) => (scene?.xaxis ?? xaxis).range)"
     across, above = (
         f"((a) => a[1] - a[0])({ranges}(document.getElementById('{place}').layout))"
@@ -174,7 +175,7 @@ def test_a_lost_track_does_not_shrink_the_others(opened):
 def test_many_scans_are_thinned_and_show_more_when_zoomed(opened, monkeypatch):
     monkeypatch.setattr(plots, "MOST", 4_000)
     long = evaluated(np.random.default_rng(5), 10_000, name="long", options=FAST)
-    tab = opened(page.score_page([Findings(long)], command="")).unfolded()
+    tab = opened(score_page([Findings(long)], command="")).unfolded()
     error = tab.names("over-time").index("error")
     whole = np.array(tab.data("over-time", error, "y"))
     assert 2_000 < len(whole) < 4_000
@@ -193,7 +194,7 @@ def test_many_scans_are_thinned_and_show_more_when_zoomed(opened, monkeypatch):
 def test_a_pair_is_chosen_and_drawn_alone(opened):
     rng = np.random.default_rng(4)
     tracks = [belief(remembering(rng, n, 0.5), S, name=f"of {n}") for n in (60, 70, 80)]
-    tab = opened(page.pairs_page(compare_all(tracks), command=""))
+    tab = opened(pairs_page(compare_all(tracks), command=""))
     tab.choose("chosen", 2)
     assert tab.names("over-time") == ["difference", "summed sigma"]
     assert len(tab.data("over-time", 0, "x")) == 70
@@ -203,7 +204,7 @@ def test_a_pair_is_chosen_and_drawn_alone(opened):
 
 def test_a_checked_track_is_drawn_with_its_sigma_and_pointing_marks_the_scan(opened, rng):
     track = belief(normal(rng, 80), S, name=LOUD)
-    tab = opened(page.check_page(examine(track), command=""))
+    tab = opened(check_page(examine(track), command=""))
     x = tab.data("top-view", 0, "x")
     assert x == pytest.approx(track.position[:, 0], abs=1e-4)
     sigma = np.sqrt(np.trace(track.position_covariance, axis1=1, axis2=2))
@@ -224,7 +225,7 @@ def test_a_checked_track_is_drawn_with_its_sigma_and_pointing_marks_the_scan(ope
 
 def test_the_marks_of_a_sweep_have_the_value_of_the_knob(opened):
     swept = sweep_of([*line(0.1, estimator=NASTY), *line(0.0, estimator="b")], name="turned")
-    tab = opened(page.sweep_page(swept, command=""))
+    tab = opened(sweep_page(swept, command=""))
     first = [point for point in swept.points if point.estimator == NASTY]
     values = [f"R {dict(point.settings)['R']}" for point in first]
     assert tab.data("sweep", 1, "text") == values

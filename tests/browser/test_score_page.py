@@ -3,7 +3,7 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 
 from smfeval.evaluation import evaluate
-from smfeval.show import page
+from smfeval.show.page.scores import score_page
 from smfeval.show.score import Findings
 from support.evaluations import EXACT, reference
 from support.known_errors import belief, remembering
@@ -22,7 +22,7 @@ def evaluation():
 
 @pytest.fixture(scope="module")
 def tab(opened, evaluation):
-    return opened(page.score_page([Findings(evaluation)], command="smfeval score")).unfolded()
+    return opened(score_page([Findings(evaluation)], command="smfeval score")).unfolded()
 
 
 def slide(tab, scan):

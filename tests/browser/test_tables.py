@@ -1,6 +1,6 @@
 import pytest
 
-from smfeval.show import page
+from smfeval.show.page.study import study_page
 from support.study_results import study
 
 TABLE = "[...document.querySelectorAll('table')].at(-1)"
@@ -10,7 +10,7 @@ ROWS = f"{TABLE}.tBodies[0].rows"
 
 @pytest.fixture(scope="module")
 def tab(opened):
-    return opened(page.study_page(study(), command="smfeval study")).unfolded()
+    return opened(study_page(study(), command="smfeval study")).unfolded()
 
 
 def column(tab, number):

@@ -13,9 +13,9 @@ from smfeval.cli.conditions import score_condition
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.maths import so3
-from smfeval.show import page
 from smfeval.show.figures import draw
 from smfeval.show.numbers import relative_motion_table, setup_rows
+from smfeval.show.page.scores import score_page
 from smfeval.show.score import Findings, report
 from smfeval.summarise.number import Intervals
 from smfeval.summarise.numbers import NUMBERS
@@ -253,16 +253,14 @@ def test_k_over_path_is_the_median_of_the_start():
 
 def test_the_page_has_a_row_for_each_horizon():
     found = scored()
-    html = page.score_page([Findings(found)], command="smfeval score a b")
+    html = score_page([Findings(found)], command="smfeval score a b")
     assert "relative motion" in html
     for row in found.relative_motion.rows:
         assert f"{row.horizon} scans" in html
     assert '"horizons"' in html
     assert 'id="horizons"' in html
     assert found.relative_motion.growth.sentence[1:20] in html
-    bounded = page.score_page(
-        [Findings(scored(drifting.steady_filter))], command="c"
-    )  # J is unknown
+    bounded = score_page([Findings(scored(drifting.steady_filter))], command="c")  # J is unknown
     assert 'id="horizons"' not in bounded
 
 

@@ -9,7 +9,7 @@ import pytest
 from smfeval.score.integrity import ProtectedError
 from smfeval.show.figures import gallery_of
 from smfeval.show.integrity import diagram_data, integrity_rows, stanford_diagram
-from smfeval.show.page import score_page
+from smfeval.show.page.scores import score_page
 from smfeval.show.score import Findings, last_lines, report
 from support.evaluations import FAST, evaluated, plain
 

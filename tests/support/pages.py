@@ -8,8 +8,11 @@ from smfeval.calibration import calibrate
 from smfeval.compare import compare_all
 from smfeval.compare.sweep import sweep_of
 from smfeval.online.innovations import judge_innovations
-from smfeval.show import page
 from smfeval.show.online import watch_event
+from smfeval.show.page.pairs import pairs_page
+from smfeval.show.page.report import calibration_page, check_page, nis_page, watch_page
+from smfeval.show.page.scores import score_page
+from smfeval.show.page.study import study_page, sweep_page
 from smfeval.show.score import Findings
 from smfeval.track.innovations import Innovations
 from smfeval.why.one_track import examine
@@ -81,15 +84,15 @@ def calibrated():
 
 
 PAGES = {
-    "score": lambda: page.score_page([Findings(overconfident())], command=COMMAND),
-    "several": lambda: page.score_page([Findings(each) for each in several()], command=COMMAND),
-    "pairs": lambda: page.pairs_page(comparison(), command=COMMAND),
-    "study": lambda: page.study_page(study(), command=COMMAND),
-    "check": lambda: page.check_page(examine(overconfident().estimate), command=COMMAND),
-    "sweep": lambda: page.sweep_page(turned(), command=COMMAND),
-    "calibration": lambda: page.calibration_page(calibrated(), command=COMMAND),
-    "nis": lambda: page.nis_page(innovations(), command=COMMAND),
-    "watch": lambda: page.watch_page(watch_event("alarm", ALARM), command=COMMAND),
+    "score": lambda: score_page([Findings(overconfident())], command=COMMAND),
+    "several": lambda: score_page([Findings(each) for each in several()], command=COMMAND),
+    "pairs": lambda: pairs_page(comparison(), command=COMMAND),
+    "study": lambda: study_page(study(), command=COMMAND),
+    "check": lambda: check_page(examine(overconfident().estimate), command=COMMAND),
+    "sweep": lambda: sweep_page(turned(), command=COMMAND),
+    "calibration": lambda: calibration_page(calibrated(), command=COMMAND),
+    "nis": lambda: nis_page(innovations(), command=COMMAND),
+    "watch": lambda: watch_page(watch_event("alarm", ALARM), command=COMMAND),
 }  # by kind; made when asked for, not when tests are collected
 
 

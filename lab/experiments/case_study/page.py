@@ -12,7 +12,8 @@ from case_study.plan import OWN_FILTER
 from case_study.report import extent, left_out_lines, sections
 from case_study.result import CaseStudy, Outcome
 from smfeval.errors import SmfevalError
-from smfeval.explain.updates import condition_and_nees
+from smfeval.explain.degeneracy import geometry
+from smfeval.explain.updates import scored_rows
 from smfeval.show.figures.gallery import Gallery, gallery_of_sweep
 from smfeval.show.figures.study import ForestRow
 from smfeval.show.figures.style import paper_style
@@ -60,7 +61,11 @@ def _drawings(study: CaseStudy) -> Iterator[tuple[str, Callable[[], Figure]]]:
 
 
 def _draw_degeneracy(outcome: Outcome) -> Figure:
-    return draw("degeneracy", *condition_and_nees(outcome.run.updates, outcome.evaluation))
+    """NEES of every update over the condition number of the matched normals."""
+    log, scored = outcome.run.updates, outcome.evaluation.position
+    found = scored_rows(log, scored.estimate.stamp)
+    condition = geometry(log.normals[found.rows]).condition
+    return draw("degeneracy", condition, scored.series["nees"][found.scans])
 
 
 def case_study_page(study: CaseStudy, gallery: Gallery, *, command: str) -> str:

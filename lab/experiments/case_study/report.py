@@ -8,6 +8,7 @@ from case_study.conclusions import sentences
 from case_study.plan import NOISE_KNOB, OWN_FILTER
 from case_study.result import CaseStudy
 from smfeval import __version__, words
+from smfeval.explain.updates import CreditRow
 from smfeval.show import explain
 from smfeval.show import sweep as sweeps
 from smfeval.show.render import escape_markdown
@@ -143,7 +144,7 @@ def credit_section(study: CaseStudy) -> Iterator[ReportSection]:
             *("reported", "difference", "above credit", "gained", "lost", "N / k"),
             *("sigma sqrt(k)", "excess"),
         ),
-        [(track, *explain.credit_cells(each.credit)) for track, each in found.items()],
+        [(track, *credit_cells(each.credit)) for track, each in found.items()],
         "nats, medians over updates; credit = log det J = count + noise + shape, from N, sigma and "
         "normals alone (medians need not add up)",
         "prior, prior + credit, reported: -log det of the position's covariance; difference: what "
@@ -155,6 +156,22 @@ def credit_section(study: CaseStudy) -> Iterator[ReportSection]:
             if left
             else []
         ),
+    )
+
+
+def credit_cells(row: CreditRow) -> tuple[str, ...]:
+    """N, count, noise, shape, credit, prior, both, reported, difference, gained, lost, N/k ..."""
+    parts = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
+    return (
+        words.number(row.matched),
+        *map(explain.nats, parts),
+        explain.nats(row.unexplained, places=3, signed=True),
+        explain.nats(row.above_credit, signed=True),
+        explain.nats(row.gained),
+        explain.nats(row.lost),
+        explain.NONE if row.effective_points is None else words.number(row.effective_points),
+        explain.NONE if row.consistent_sigma_m is None else words.length(row.consistent_sigma_m),
+        explain.nats(row.excess),
     )
 
 

@@ -11,7 +11,8 @@ from smfeval.compare.slopes import Failure, Point, Who, point_of, scan_series
 from smfeval.compare.sweep import LOST_M, Sweep, sweep_of
 from smfeval.errors import OptionError, SeriesError, SmfevalError
 from smfeval.evaluation import Evaluation, Options, evaluate
-from smfeval.explain.updates import Explanation, credit_nats, explain_updates
+from smfeval.explain.credit import log_det
+from smfeval.explain.updates import Explanation, explain_updates, scored_rows
 from smfeval.studies.run import Progress
 from smfeval.studies.sweep import split_outcomes
 from smfeval_lab.filters import RunFilter, run_filter
@@ -141,9 +142,16 @@ def credit_reach(plan: CaseStudyPlan, outcomes: Outcomes) -> dict[str, float]:
                 and all(word.startswith(f"{knob.name}=") for word in job.settings)
             ]
             if len(runs) > 1:
-                nats = [credit_nats(each.run.updates, each.evaluation) for each in runs]
+                nats = [median_credit(each) for each in runs]
                 reach[knob.name] = max(reach.get(knob.name, 0.0), float(np.ptp(nats)))
     return reach
+
+
+def median_credit(outcome: Outcome) -> float:
+    """Of log det J over the updates that see every direction, nat."""
+    log = outcome.run.updates
+    rows = scored_rows(log, outcome.evaluation.position.estimate.stamp).rows
+    return float(np.median(log_det(log.credit[rows])))
 
 
 def sweep_outcomes(plan: CaseStudyPlan, outcomes: Outcomes) -> Sweep | None:

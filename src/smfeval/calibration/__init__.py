@@ -17,21 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 from smfeval import words
+from smfeval.calibration import held_out
 from smfeval.calibration.correction import Correction, ScanColumns, convention_of
-from smfeval.calibration.held_out import (
-    CalibrationTrack,
-    ModelGain,
-    Part,
-    choose_model,
-    gain_number,
-    hold_out,
-    learn,
-    leave_out,
-    lost_parts,
-    predicted_k,
-    same_recording,
-    time_blocks,
-)
+from smfeval.calibration.held_out import CalibrationTrack, ModelGain, Part
 from smfeval.calibration.law import LAW, GrowthLaw
 from smfeval.calibration.models import MODELS, ROTATION, pooled_scale, robust_scale, sample_of
 from smfeval.calibration.prove_law import calibrate_law
@@ -131,13 +119,13 @@ def _calibrate_correction(
     one = how == TIME or count_recordings(usable) < FEWEST_TRACKS
     left_out = [name for name in lost if name in {part.track.name for part in parts}]
 
-    name, own_rotation, models = choose_model(parts, model, one=one)
-    correction = learn(usable, name, own_rotation=own_rotation, left_out=left_out)
+    name, own_rotation, models = held_out.choose_model(parts, model, one=one)
+    correction = held_out.learn(usable, name, own_rotation=own_rotation, left_out=left_out)
     if tests:
-        far = lost_parts([*usable, *tests])
-        rows = [hold_out(part, correction, far.get(part.name)) for part in tests]
+        far = held_out.lost_parts([*usable, *tests])
+        rows = [held_out.hold_out(part, correction, far.get(part.name)) for part in tests]
     else:
-        rows = list(leave_out(parts, name, own_rotation=own_rotation))
+        rows = list(held_out.leave_out(parts, name, own_rotation=own_rotation))
     kept = [row for row in rows if row.lost is None] or rows
     all_lost = {*lost, *(row.name for row in rows if row.lost is not None)}
     samples = [part.sample for part in usable]
@@ -147,11 +135,13 @@ def _calibrate_correction(
         correction=correction,
         k=pooled_scale(samples),
         robust_k=robust_scale(samples),
-        predicted=None if how == TIME else predicted_k(k, [part.recording for part in usable]),
+        predicted=None
+        if how == TIME
+        else held_out.predicted_k(k, [part.recording for part in usable]),
         lost=tuple(lost.items()),
         held_out=tuple(rows),
         how=how,
-        gain=gain_number(gains_of(kept)),
+        gain=held_out.gain_number(gains_of(kept)),
         models=models,
         regions=None if regions is None else _regions(everything, regions),
         doubts=explaining_doubts(((t.name, t.evaluation.doubts) for t in tracks), all_lost),
@@ -200,7 +190,9 @@ def _score_all(
             raise SeriesError(f"{name}: no scan has an error; is it compared with itself?")
         sample = sample_of(evaluation, table, columns)
         track = CalibrationTrack(name, evaluation, sample, table, recording=name)
-        first = next((each for each in found if same_recording(track.pair, each.pair)), track)
+        first = next(
+            (each for each in found if held_out.same_recording(track.pair, each.pair)), track
+        )
         found.append(replace(track, recording=first.recording))
     return found
 
@@ -240,7 +232,7 @@ def _choose_parts(
     parts: list[Part], tests: list[Part], *, force_one: bool
 ) -> tuple[list[Part], str, dict[str, str]]:
     """What is learnt from, what is held out, and which of the first is lost."""
-    lost = lost_parts(parts)
+    lost = held_out.lost_parts(parts)
     usable = [part for part in parts if part.name not in lost]
     if not usable:
         raise SeriesError(
@@ -269,7 +261,7 @@ def _choose_parts(
             f"{usable[0].name} has {words.count(len(usable[0].sample.residuals), 'scan')}; "
             f"{FEWEST_SCANS} are needed to learn on one part and test on another"
         )
-    return time_blocks(usable[0].track), TIME, lost
+    return held_out.time_blocks(usable[0].track), TIME, lost
 
 
 def _notes(

@@ -26,7 +26,7 @@ from smfeval.evaluation import Evaluation
 from smfeval.evaluation.claim import align_claim, claimed_joint, with_memory
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.special import chi_squared_tail_quantile, t_quantile
+from smfeval.maths.special import chi_squared_tail_quantile, student_reach
 from smfeval.score import Residuals
 from smfeval.score.rotation import log_rotation
 from smfeval.score.spaces import RotationSpace
@@ -271,8 +271,7 @@ def predicted_k(k: Sequence[float], recordings: Sequence[str]) -> tuple[float, f
     count = len(logs)
     if count < FEWEST_TO_COMPARE:
         return None
-    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2) * float(logs.std(ddof=1))
-    reach *= sqrt(1 + 1 / count)
+    reach = student_reach(logs, (1 - GAIN_LEVEL) / 2) * sqrt(count + 1)  # of one more
     middle = float(logs.mean())
     low, high = (
         float(np.exp(min(max(end, -700), 700))) for end in (middle - reach, middle + reach)
@@ -297,8 +296,7 @@ def gain_number(gains: Sequence[float], *, tests: int = 1) -> Number:
     if count < FEWEST_HELD_OUT:
         reason = f"held-out tracks: {count}; {FEWEST_HELD_OUT} are needed for an interval"
         return Number(mean, "nat", n_effective=count, reason=reason)
-    error = float(values.std(ddof=1)) / sqrt(count)
-    reach = -t_quantile(count - 1, (1 - GAIN_LEVEL) / 2 / tests) * error
+    reach = student_reach(values, (1 - GAIN_LEVEL) / 2 / tests)
     return Number(mean, "nat", mean - reach, mean + reach, n_effective=count)
 
 

@@ -30,14 +30,14 @@ NO_WINDOWS = ("agg", "pdf", "svg", "ps", "cairo", "template")  # backends of mat
 # What draws the result of a verb: its page in `show.page`, its figures in `show.figures.gallery`.
 # They are slow to import, and only imported where asked for.
 DRAWN = {
-    "score": ("score_page", "gallery_of"),
-    "pair": ("pairs_page", "gallery_of_pairs"),
-    "check": ("check_page", "gallery_of_track"),
-    "study": ("study_page", "gallery_of_study"),
-    "sweep": ("sweep_page", "gallery_of_sweep"),
-    "calibrate": ("calibration_page", ""),
-    "nis": ("nis_page", ""),
-    "watch": ("watch_page", ""),
+    "score": ("scores.score_page", "gallery_of"),
+    "pair": ("pairs.pairs_page", "gallery_of_pairs"),
+    "check": ("report.check_page", "gallery_of_track"),
+    "study": ("study.study_page", "gallery_of_study"),
+    "sweep": ("study.sweep_page", "gallery_of_sweep"),
+    "calibrate": ("report.calibration_page", ""),
+    "nis": ("report.nis_page", ""),
+    "watch": ("report.watch_page", ""),
 }
 
 
@@ -140,7 +140,8 @@ def draw(chosen: argparse.Namespace, verb: str, result: Any, *, drawn: Any = Non
     page, gallery_name = DRAWN[verb]
     for path in outputs_of(chosen, "page"):
         with progress("page"):
-            make = getattr(import_module("smfeval.show.page"), page)
+            module, name = page.split(".")
+            make = getattr(import_module(f"smfeval.show.page.{module}"), name)
             text = make(result, command=command_line(verb, chosen.arguments))
         write_page(path, text)
     targets = outputs_of(chosen, "figures")

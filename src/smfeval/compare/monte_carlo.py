@@ -8,7 +8,6 @@ share of times outside a 95 % band is 5 % in the mean and scatters more than a b
 verdict is from the runs, which are independent: Student's interval of their means over time.
 """
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.judge.decide import Label, label_of
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.special import t_quantile
+from smfeval.maths.special import student_reach
 from smfeval.summarise.number import Number
 
 BAND = 0.95
@@ -130,8 +129,7 @@ def monte_carlo(
     if particles is not None:  # mean of NEES / d of honest ones, where it exists
         honest = (particles + 1) / np.maximum(particles - dimension - 2, 1.0)
     by_run = np.mean(nees / dimension / honest, axis=1)
-    reach = -t_quantile(runs - 1, (1 - BAND) / 2) * float(by_run.std(ddof=1)) / sqrt(runs)
-    mean = float(by_run.mean())
+    mean, reach = float(by_run.mean()), student_reach(by_run, (1 - BAND) / 2)
     return MonteCarlo(
         *names,
         runs=runs,

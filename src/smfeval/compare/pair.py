@@ -15,18 +15,10 @@ from smfeval.align.fit import Alignment, fit_se3
 from smfeval.align.nuisance import Nuisance, body_motion
 from smfeval.associate import Pairs
 from smfeval.associate.origin import share_origin
+from smfeval.compare import sensitivity
 from smfeval.compare.difference import Difference, align_pair, compare_motion, joints_of
 from smfeval.compare.frames import MatchedBeliefs, match_beliefs, name_of, rename_track
 from smfeval.compare.hypothesis import Hypothesis, check_hypothesis
-from smfeval.compare.sensitivity import (
-    AlignmentRow,
-    PairOffsetRow,
-    ParticleCounts,
-    clock_sweep,
-    gauge_sweep,
-    particle_counts,
-    share_of_a,
-)
 from smfeval.dataclass import dataclass
 from smfeval.errors import TrackError
 from smfeval.evaluation import REQUIRED_RULES, Options
@@ -78,8 +70,8 @@ class Pair:
     motion: RelativeMotion
     k_by_axis: dict[str, float]
     spaces: tuple[PairSpace, ...]  # rotation and pose, where both tracks have them
-    gauges: tuple[AlignmentRow, ...]
-    clock: tuple[PairOffsetRow, ...]
+    gauges: tuple[sensitivity.AlignmentRow, ...]
+    clock: tuple[sensitivity.PairOffsetRow, ...]
     hypothesis: Hypothesis | None
     claim: Verdict  # on the position
     body: Nuisance | None  # pose of B's body in A's, and clock, by the kindest fit of poses
@@ -113,7 +105,7 @@ class Pair:
     @cached_property
     def share_a(self) -> float:
         """Part of the summed variance that is A's, median over scans."""
-        return float(np.median(share_of_a(self.scored.residuals)))
+        return float(np.median(sensitivity.share_of_a(self.scored.residuals)))
 
     @property
     def k_least(self) -> float:
@@ -150,7 +142,7 @@ def compare_pair(
     joints = joints_of((a, b), (met.a, met.b), options)
     difference = align_pair(met.a, met.b, met.kind, joints, options)
     scored = score_difference(difference, f"{name_of(a)} and {name_of(b)} together", options)
-    counts = particle_counts(a, b).at(met.pairs.estimate, met.pairs.reference)
+    counts = sensitivity.particle_counts(a, b).at(met.pairs.estimate, met.pairs.reference)
     kept = counts.at(scored.kept_scans, scored.kept_scans)
 
     honest = kept.honest_median(scored.residuals)
@@ -178,8 +170,10 @@ def compare_pair(
         motion=motion,
         k_by_axis=inflation_by_axis(scored, kept, options),
         spaces=_spaces(judged, facts, doubts),
-        gauges=gauge_sweep(met, joints, options, counts=counts, k=k.value) if sweeps else (),
-        clock=clock_sweep(met, difference, options, counts=counts) if sweeps else (),
+        gauges=sensitivity.gauge_sweep(met, joints, options, counts=counts, k=k.value)
+        if sweeps
+        else (),
+        clock=sensitivity.clock_sweep(met, difference, options, counts=counts) if sweeps else (),
         hypothesis=None if reference is None else check_hypothesis(met, reference, options),
         claim=claim.after_doubt(explanation(doubts)),
         body=body,
@@ -311,7 +305,7 @@ def _spaces(judged: JudgedTracks, facts: Facts, doubts: tuple[Why, ...]) -> tupl
 
 
 def inflation_by_axis(
-    scored: ScoredScans, counts: ParticleCounts, options: Options
+    scored: ScoredScans, counts: sensitivity.ParticleCounts, options: Options
 ) -> dict[str, float]:
     """k of each scored axis of B's world; in space also along, across and above B's path."""
     residuals, d = scored.residuals, scored.residuals.dimension

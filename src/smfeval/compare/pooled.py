@@ -21,7 +21,7 @@ all tracks of a filter share (`summarise.windows.GUARD`). They widen no s_i: the
 interval are those of y_i moved by them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, inf, log, sqrt
 
@@ -34,7 +34,7 @@ from smfeval.judge.evidence import TrackEvidence, pool_evidence
 from smfeval.judge.levels import FALSE_VERDICT_RATE, FEWEST_SCANS
 from smfeval.judge.sentences import WHATEVER
 from smfeval.maths.arrays import Floats
-from smfeval.maths.special import chi_squared_cdf, normal_quantile, t_cdf, t_quantile
+from smfeval.maths.special import bisect, chi_squared_cdf, normal_quantile, t_cdf, t_quantile
 from smfeval.summarise.number import Number
 
 FEWEST_TRACKS = 3  # below, the scatter between tracks has no more than one degree of freedom
@@ -189,7 +189,7 @@ def between_variance(y: Floats, s: Floats) -> float:
     if excess(0.0) <= 0:
         return 0.0
     most = float(np.sum((y - y.mean()) ** 2))  # there the sum is below 1
-    return bisect(lambda tau2: -excess(tau2), 0.0, most)
+    return bisect(lambda tau2: excess(tau2) >= 0, 0.0, most, STEPS)
 
 
 def predicted_ends(y: Floats, s: Floats, tail: float) -> tuple[float, float]:
@@ -208,17 +208,9 @@ def predicted_ends(y: Floats, s: Floats, tail: float) -> tuple[float, float]:
         return float(np.sum(weight * t_cdf(degrees, (x - mu) / width)))
 
     far = float(np.abs(mu).max() + 1e4 * width.max())
-    low = bisect(lambda x: below(x) - tail, -far, far)
-    high = bisect(lambda x: below(x) - (1 - tail), -far, far)
+    low = bisect(lambda x: below(x) <= tail, -far, far, STEPS)
+    high = bisect(lambda x: below(x) <= 1 - tail, -far, far, STEPS)
     return low, high
-
-
-def bisect(growing: Callable[[float], float], low: float, high: float) -> float:
-    """Where a growing function crosses zero."""
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if growing(middle) > 0 else (middle, high)
-    return 0.5 * (low + high)
 
 
 def chance_of_convictions(overconfident: int, judged: int) -> float:

@@ -28,7 +28,7 @@ from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
 from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.special import t_quantile
+from smfeval.maths.special import student_reach, t_quantile
 from smfeval.summarise.interval import interval
 from smfeval.summarise.number import Number
 
@@ -249,6 +249,5 @@ def slope_over_tracks(slopes: Sequence[float], level: float) -> Number:
     count, mean = len(slopes), float(np.mean(slopes))
     if count < FEWEST_TRACKS:
         return Number(mean, UNIT, reason=f"tracks: {count}; an interval needs {FEWEST_TRACKS}")
-    error = float(np.std(slopes, ddof=1) / np.sqrt(count))
-    reach = -t_quantile(count - 1, (1 - level) / 2) * error
+    reach = student_reach(np.array(slopes), (1 - level) / 2)
     return Number(mean, UNIT, mean - reach, mean + reach)

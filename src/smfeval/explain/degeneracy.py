@@ -20,6 +20,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from smfeval.associate.nearest import closest
 from smfeval.dataclass import dataclass
 from smfeval.errors import OptionError, SeriesError
 from smfeval.evaluation import Evaluation
@@ -178,20 +179,12 @@ def scan_geometry(scans: ScanNormals, evaluation: Evaluation | None) -> ScanGeom
     found = geometry(scans.normals[seen])
     clouds, matched, degeneracy = len(scans.stamp), 0, tuple[Regression, ...]()
     if evaluation is not None:
-        rows, scored = _nearest_clouds(scans.stamp[seen], evaluation.position.estimate.stamp)
-        there = Geometry(*(values[rows] for values in vars(found).values()))
-        degeneracy = regressions(evaluation.position.series["nees"][scored], there)
-        matched = len(rows)
+        scored = evaluation.position
+        row = closest(scored.estimate.stamp, scans.stamp[seen])
+        near = np.abs(scans.stamp[seen][row] - scored.estimate.stamp) <= SCAN_GAP_NS
+        if not near.any():
+            why = "no scored scan is within 60 ms of a cloud: are the stamps of one clock?"
+            raise SeriesError(why)
+        there = Geometry(*(values[row[near]] for values in vars(found).values()))
+        degeneracy, matched = regressions(scored.series["nees"][near], there), int(near.sum())
     return ScanGeometry(clouds, clouds - len(seen), found.condition, matched, degeneracy)
-
-
-def _nearest_clouds(clouds: Ints, stamps: Ints) -> tuple[Ints, Ints]:
-    """For each scan the nearest cloud; scans without one within reach are left out."""
-    after = np.minimum(np.searchsorted(clouds, stamps), len(clouds) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = np.abs(clouds[before] - stamps) < np.abs(clouds[after] - stamps)
-    row = np.where(nearer, before, after)
-    good = np.flatnonzero(np.abs(clouds[row] - stamps) <= SCAN_GAP_NS)
-    if not len(good):
-        raise SeriesError("no scored scan is within 60 ms of a cloud: are the stamps of one clock?")
-    return row[good], good

@@ -25,6 +25,7 @@ from smfeval.errors import SeriesError
 from smfeval.explain.credit import log_det
 from smfeval.maths import normal
 from smfeval.maths.arrays import Floats, Ints
+from smfeval.maths.special import bisect
 from smfeval.maths.symmetric import symmetrise
 from smfeval.summarise.inflation import median_chi_squared
 from smfeval.summarise.number import Intervals, Number
@@ -121,11 +122,8 @@ def needed_displacement_m(error: Floats, covariance_of: CovarianceOf) -> float |
         return 0.0
     if too_tight(LARGEST_M):
         return None
-    low, high = np.log(SMALLEST_M), np.log(LARGEST_M)
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if too_tight(float(np.exp(middle))) else (low, middle)
-    return float(np.exp(high))
+    ends = np.log(SMALLEST_M), np.log(LARGEST_M)
+    return float(np.exp(bisect(lambda log_m: too_tight(float(np.exp(log_m))), *ends, STEPS)))
 
 
 def _inverse(matrix: Floats) -> Floats:

@@ -12,7 +12,7 @@ from smfeval import words
 from smfeval.associate.nearest import best_of_each, closest
 from smfeval.dataclass import dataclass
 from smfeval.errors import SeriesError
-from smfeval.explain.updates import UpdateLog, implied_prior
+from smfeval.explain.updates import UpdateLog, implied_prior, rows_of
 from smfeval.maths import se3, so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
@@ -43,11 +43,7 @@ class TelemetryTable:
 
     def at(self, rows: Ints) -> "TelemetryTable":
         """Some of the rows."""
-        arrays = {
-            name: value for name, value in vars(self).items() if np.ndim(value) and len(value)
-        }
-        arrays.pop("notes", None)
-        return replace(self, **{name: value[rows] for name, value in arrays.items()})
+        return replace(self, **rows_of(self, rows))
 
 
 def update_log(

@@ -7,6 +7,7 @@ state marginalised, is that of the prior plus J (see `implied_prior`).
 """
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from smfeval.explain import credit, displacement
 from smfeval.explain.degeneracy import Regression, geometry, regressions, sees_all
 from smfeval.maths.arrays import Bools, Floats, Ints
 from smfeval.maths.symmetric import symmetrise
+
+
+def rows_of(table: object, rows: Ints) -> dict[str, Any]:
+    """Some of the rows of all arrays that a table has."""
+    arrays = {name: each for name, each in vars(table).items() if isinstance(each, np.ndarray)}
+    return {name: each[rows] for name, each in arrays.items()}
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,7 @@ class UpdateLog:
 
     def at(self, rows: Ints) -> "UpdateLog":
         """Some of the rows."""
-        arrays = {name: value for name, value in vars(self).items() if np.ndim(value)}
-        return replace(self, **{name: value[rows] for name, value in arrays.items()})
+        return replace(self, **rows_of(self, rows))
 
     @property
     def prior_known(self) -> Bools:
@@ -152,19 +158,6 @@ def explain_updates(
     if len(rows):
         displaced = _displacement(run, rows, None if error is None else error[kept])
     return Explanation(len(found.rows), found.left_out, row, regressed, displaced, len(rows))
-
-
-def condition_and_nees(log: UpdateLog, evaluation: Evaluation) -> tuple[Floats, Floats]:
-    """Condition number of the matched normals and NEES of every update. (n,), (n,)."""
-    found = scored_rows(log, _scored_stamps(evaluation))
-    condition = geometry(log.normals[found.rows]).condition
-    return condition, evaluation.position.series["nees"][found.scans]
-
-
-def credit_nats(log: UpdateLog, evaluation: Evaluation) -> float:
-    """Median of log det J over the updates that see every direction."""
-    rows = scored_rows(log, _scored_stamps(evaluation)).rows
-    return float(np.median(credit.log_det(log.credit[rows])))
 
 
 def scored_rows(log: UpdateLog, stamps: Ints) -> ScoredRows:

@@ -13,8 +13,8 @@ from smfeval.io.convention import settle_about, track_of_arrays
 from smfeval.io.formats import CONVENTION_OPTIONS
 from smfeval.io.options import ReadOptions
 from smfeval.maths import so3
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import LAST_SECOND, NANOSECONDS
+from smfeval.maths.arrays import Floats, Ints, nanoseconds
+from smfeval.maths.stamps import LAST_SECOND
 from smfeval.track import Provenance, Track
 
 ROTATION_LIMIT = 1e-3  # of an entry of R R^T - I, and of the last row of a pose
@@ -136,7 +136,7 @@ def _stamps(stamp: Any) -> Ints:
         return given  # whole nanoseconds, or what the track refuses
     if not (np.abs(given) < LAST_SECOND).all():
         raise TrackError("stamps as floats are seconds, and some are beyond the year 2261 or NaN")
-    return np.round(given * NANOSECONDS).astype(np.int64)
+    return nanoseconds(given.astype(np.float64))
 
 
 def _poses(pose: Floats, count: int) -> tuple[Floats, Floats | None]:

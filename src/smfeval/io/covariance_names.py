@@ -13,7 +13,8 @@ of all others, three or more numbers may hold an uncertainty.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
+from operator import eq, ge, le
 from typing import TYPE_CHECKING
 
 from smfeval import words
@@ -61,17 +62,11 @@ GROUP_FIRST = rf"(pos|position|rot|theta)_({_KIND})_?([xyz])"  # pos_std_x
 UNIT_SUFFIX = r"(.+)_(deg|degrees|rad|radians|m|metres|meters)_?2?"
 
 Entry = tuple[int, int]
+KEPT = {"covariance": None, "lower": ge, "upper": le, "variance": eq, "sigma": eq}  # of i and j
 LAYOUTS = {  # role in `columns`, and size: entries in the order of the columns
-    ("covariance", 3): [(i, j) for i in range(3) for j in range(3)],
-    ("covariance", 6): [(i, j) for i in range(6) for j in range(6)],
-    ("lower", 3): [(i, j) for i in range(3) for j in range(i + 1)],
-    ("lower", 6): [(i, j) for i in range(6) for j in range(i + 1)],
-    ("upper", 3): [(i, j) for i in range(3) for j in range(i, 3)],
-    ("upper", 6): [(i, j) for i in range(6) for j in range(i, 6)],
-    ("variance", 3): [(i, i) for i in range(3)],
-    ("variance", 6): [(i, i) for i in range(6)],
-    ("sigma", 3): [(i, i) for i in range(3)],
-    ("sigma", 6): [(i, i) for i in range(6)],
+    (role, size): [entry for entry in product(range(size), range(size)) if not kept or kept(*entry)]
+    for role, kept in KEPT.items()
+    for size in (3, 6)
 }
 ENTRY_ROLES = ("covariance", "lower", "upper", "variance")
 BLOCKS = {(i, j) for i in range(6) for j in range(6) if i // 3 == j // 3}

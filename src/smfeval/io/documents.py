@@ -20,8 +20,7 @@ from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError, reason_of
 from smfeval.io.atomic import writing
 from smfeval.io.source import read_json_or_yaml, read_small, read_table_text
-from smfeval.maths.arrays import Floats, Ints
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.arrays import Floats, Ints, nanoseconds
 from smfeval.results import Result
 from smfeval.track import AnyTrack
 
@@ -152,8 +151,7 @@ def read_telemetry_columns(path: str | Path) -> ScanColumns:
         values = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
     except (pl.exceptions.PolarsError, ValueError, IndexError) as error:
         raise FormatError(f"{path}: no table of telemetry ({reason_of(error)})") from error
-    stamp = np.rint(values[:, 0] * NANOSECONDS).astype(np.int64)
-    return _scan_columns(stamp, names[1:], values[:, 1:], path)
+    return _scan_columns(nanoseconds(values[:, 0]), names[1:], values[:, 1:], path)
 
 
 def read_point_counts(path: str | Path, stamp: Ints) -> Floats:

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
-from smfeval.io.source import (
-    FIRST_ROW,
-    bare_name,
-    existing_file,
-    is_binary,
-    is_file,
-    is_gzip_name,
-    read_head,
-    read_start,
-    spell_source,
-)
+from smfeval.io import source
 from smfeval.schema import unknown_word
 
 if TYPE_CHECKING:
@@ -43,7 +33,7 @@ class FileHead:
     @cached_property
     def first_row(self) -> list[bytes]:
         """The words of the first line that is neither blank nor a comment (`#`)."""
-        found = re.search(FIRST_ROW, self.start)
+        found = re.search(source.FIRST_ROW, self.start)
         return [word for word in re.split(rb"[\s,]+", found[1]) if word] if found else []
 
     @property
@@ -133,7 +123,7 @@ class Sidecar:
         """The files beside a file that would be taken for its sidecar, best first."""
         if not path.name:
             return ()  # `.` and `/` are folders, with nothing beside them
-        return tuple(file for file in self.beside(path) if file != path and is_file(file))
+        return tuple(file for file in self.beside(path) if file != path and source.is_file(file))
 
 
 @dataclass(frozen=True)
@@ -204,9 +194,9 @@ def _function(name: str) -> Callable[..., Any]:
 
 def _cross_beside(path: Path) -> tuple[Path, Path]:
     """`NAME.cross` and `NAME.cross.gz` beside `NAME.square`, first the one packed as it is."""
-    plain = path.with_name(f"{bare_name(path)}.cross")
+    plain = path.with_name(f"{source.bare_name(path)}.cross")
     packed = plain.with_name(f"{plain.name}.gz")
-    return (packed, plain) if is_gzip_name(path) else (plain, packed)
+    return (packed, plain) if source.is_gzip_name(path) else (plain, packed)
 
 
 CROSS_START = b"#%FORMAT SQUARE-CROSS"  # of a file of cross-covariances, which is no track
@@ -214,7 +204,10 @@ CROSS_ALONE = "these are the cross-covariances of a SQUARE file; name that file"
 CROSS = Sidecar(None, _cross_beside, written=2)
 TIMES = Sidecar(  # `NAME.times.txt` beside `NAME.kitti`, what we write, and what KITTI has
     "times",
-    lambda path: (path.with_name(f"{bare_name(path)}.times.txt"), path.with_name("times.txt")),
+    lambda path: (
+        path.with_name(f"{source.bare_name(path)}.times.txt"),
+        path.with_name("times.txt"),
+    ),
     written=1,
 )
 DEVIATION = Sidecar(  # `state_deviation.txt` beside `state_estimate.txt`, and the like
@@ -449,18 +442,18 @@ def fitting_lists(width: int) -> list[str]:
 
 def recognise_format(path: Path) -> Format:
     """The format of a file, by its first bytes and its name."""
-    if is_file(path / "metadata.yaml"):
+    if source.is_file(path / "metadata.yaml"):
         return FORMATS["bag"]
-    head = FileHead(existing_file(path), read_head(path))
+    head = FileHead(source.existing_file(path), source.read_head(path))
     if not head.start.strip():
         raise FormatError(f"{path}: the file is empty")
     if head.start.startswith(CROSS_START):
         raise FormatError(f"{path}: {CROSS_ALONE}")
     found = next((entry for entry in FORMATS.values() if entry.fits(head)), None)
-    found = found or (FORMATS["ubx"] if holds_ubx(read_start(path, UBX_BYTES)) else None)
+    found = found or (FORMATS["ubx"] if holds_ubx(source.read_start(path, UBX_BYTES)) else None)
     if found is not None:
         return found
-    if is_binary(head.start):
+    if source.is_binary(head.start):
         raise FormatError(f"{path}: this is binary data of no format that smfeval reads")
     readable = ", ".join(entry.name for entry in FORMATS.values() if entry.reader)
     if head.start.lstrip()[:1] in (b"[", b"{"):
@@ -469,7 +462,7 @@ def recognise_format(path: Path) -> Format:
     matrix = f"; {MATRIX}" if len(head.first_row) in WITH_MATRIX else ""
     numeric = all(_is_number(word.decode(errors="replace")) for word in head.first_row)
     if numeric and (lists := fitting_lists(len(head.first_row))):
-        how = spell_source(path, "columns", *lists)
+        how = source.spell_source(path, "columns", *lists)
         raise FormatError(f"{numbers}; if they are these, say so: {how}{matrix}")
     if numeric and matrix:
         raise FormatError(f"{numbers}{matrix}")
@@ -497,6 +490,6 @@ def format_for_writing(path: Path, name: str | None = None) -> Format:
         raise OptionError(f"{path}: the ending names no format to write; name it: {known}")
     if chosen.writer is None:
         raise OptionError(f"{chosen.title} files are read, not written; write one of {known}")
-    if chosen.compressed and is_gzip_name(path):
+    if chosen.compressed and source.is_gzip_name(path):
         raise OptionError(f"{path}: {chosen.title} is compressed already; leave out the .gz")
     return chosen

@@ -132,9 +132,8 @@ def coordinates(llh: Floats) -> list[list[float]]:
 
 def write_kml(track: AnyTrack, path: Path, options: WriteOptions) -> tuple[Path, ...]:
     """Write a track about the origin that is given, or that it carries."""
-    found = geodetic_track(track, options.origin, path)
     with writing(path) as stream:
-        for text in _kml_document(found):
+        for text in _kml_document(geodetic_track(track, options.origin, path)):
             stream.write(text.encode())
     return (path,)
 

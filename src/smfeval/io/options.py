@@ -102,11 +102,16 @@ def parse_rate(text: str) -> float | None:
     return float(found[1]) or None if found else None
 
 
-def _check_frame(key: str, name: object) -> None:
-    """Raise on a name of a frame that no header could hold."""
-    from smfeval.io.header import check_header_value  # noqa: PLC0415  numpy: not for --help
+def _frame(key: str) -> Any:
+    """The option of a frame; a name that no header could hold is refused."""
 
-    check_header_value(key, name)
+    def check(name: object) -> None:
+        from smfeval.io.header import check_header_value  # noqa: PLC0415  numpy: not for --help
+
+        check_header_value(key, name)
+
+    words_of = f"{key} frame of the poses"
+    return option(None, TEXT, words_of, at=OF_FILES, metavar="NAME", check=check)
 
 
 @dataclass(frozen=True)
@@ -141,22 +146,8 @@ class ReadOptions:
     order: Order | None = option(
         None, TEXT, "which block of the covariance comes first", at=OF_FILES, choices=ORDERS
     )
-    body: str | None = option(
-        None,
-        TEXT,
-        "body frame of the poses",
-        at=OF_FILES,
-        metavar="NAME",
-        check=lambda name: _check_frame("body", name),
-    )
-    world: str | None = option(
-        None,
-        TEXT,
-        "world frame of the poses",
-        at=OF_FILES,
-        metavar="NAME",
-        check=lambda name: _check_frame("world", name),
-    )
+    body: str | None = _frame("body")
+    world: str | None = _frame("world")
     gauge: Gauge | None = option(  # of the file; `score --gauge` says how to align
         None,
         TEXT,

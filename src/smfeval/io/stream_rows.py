@@ -142,8 +142,7 @@ def _plain_ros(rows: list[bytes]) -> Parsed | None:
     if len(frame) != len(rows) or any(frame.null_count().row(0)):
         return None
     stamp = (frame["0"] * 10**9 + frame["1"]).to_numpy()
-    table = frame.select(map(str, used[2:])).to_numpy()
-    return stamp, table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
+    return stamp, *_ros_parts(frame.select(map(str, used[2:])).to_numpy())
 
 
 def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
@@ -159,8 +158,11 @@ def _ros_by_row(name: str, rows: list[bytes], line: Ints) -> Parsed:
             numbers.append(list(map(float, cells[pose : covariance + 36])))
         except ValueError as error:
             raise FormatError(f"{name}:{number}: {error}") from error
-    table = np.array(numbers)
-    return _stamps(name, stamp, line), table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
+    return _stamps(name, stamp, line), *_ros_parts(np.array(numbers))
+
+
+def _ros_parts(table: Floats) -> tuple[Floats, Floats, Floats]:
+    return table[:, :3], table[:, 3:7], table[:, 7:].reshape(-1, 6, 6)
 
 
 Particles = tuple[Floats, Floats | None]  # (n, 7) poses, and (n,) weights where they differ

@@ -17,8 +17,7 @@ from smfeval.errors import FormatError, reason_of
 from smfeval.explain.telemetry import TelemetryTable
 from smfeval.io.parquet import read_table
 from smfeval.io.source import read_table_text
-from smfeval.maths.arrays import Bools, Floats, Ints
-from smfeval.maths.stamps import NANOSECONDS
+from smfeval.maths.arrays import Bools, Floats, Ints, nanoseconds
 
 POSITION, POSE = "xyz", "xyzabc"
 STAMPS, NOISES = ("stamp", "stamp_s"), ("sigma_m", "variance_m2")
@@ -116,9 +115,7 @@ def _stamps(frame: pl.DataFrame, path: Path) -> tuple[Ints, Bools]:
         return frame[name].fill_null(0).to_numpy().astype(np.int64), there
     seconds = _numbers(frame, name, path)
     good = np.isfinite(seconds)
-    whole = np.floor(np.where(good, seconds, 0.0))  # apart from the fraction: exact to 1e-7 s
-    rest = np.rint((np.where(good, seconds, 0.0) - whole) * NANOSECONDS)
-    return whole.astype(np.int64) * NANOSECONDS + rest.astype(np.int64), good
+    return nanoseconds(np.where(good, seconds, 0.0)), good
 
 
 def _information(

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smfeval.maths.stamps import NANOSECONDS
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -80,6 +82,13 @@ def inverse(matrix: Floats) -> Floats:
             )
         out /= np.einsum("j...,...j->...", np.array(entry[0]), out[..., 0])[..., None, None]
     return out
+
+
+def nanoseconds(seconds: Floats) -> Ints:
+    """Stamps of times in seconds, whole seconds apart from the rest: to half a nanosecond. (n,)."""
+    whole = np.floor(seconds)
+    rest = np.rint((seconds - whole) * NANOSECONDS)
+    return whole.astype(np.int64) * NANOSECONDS + rest.astype(np.int64)
 
 
 def gap_mask(stamp: Ints, steps: float = GAP_STEPS) -> Bools:

@@ -202,11 +202,7 @@ def chi_squared_tail_quantile(degrees: int, probability: float) -> float:
     low, high = 0.0, 1.0
     while chi_squared_tail(degrees, high) > probability:
         low, high = high, 2 * high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        above = chi_squared_tail(degrees, middle) > probability
-        low, high = (middle, high) if above else (low, middle)
-    return (low + high) / 2
+    return bisect(lambda x: chi_squared_tail(degrees, x) > probability, low, high)
 
 
 SERIES_DEGREES = 200  # up to here quantiles are of the series
@@ -256,6 +252,22 @@ def t_quantile(degrees: int, probability: float) -> float:
         if np.abs(step) <= 1e-14 * t:
             break
     return float(t if probability >= 0.5 else -t)
+
+
+def student_reach(values: Floats, tail: float) -> float:
+    """From the mean of independent numbers to the ends of Student's interval. (n,)."""
+    error = float(np.std(values, ddof=1)) / sqrt(len(values))
+    return -t_quantile(len(values) - 1, tail) * error
+
+
+def bisect(
+    is_below: Callable[[float], bool], low: float, high: float, halvings: int = HALVINGS
+) -> float:
+    """Where the answer to "is the solution above this?" turns from yes to no."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return (low + high) / 2
 
 
 GOLDEN = (sqrt(5) - 1) / 2

@@ -44,7 +44,6 @@ LONGEST_LAG = 0.25  # of the measurements
 FEWEST_EFFECTIVE = 15.0  # independent NIS, below which no scale is judged
 LARGEST_K = 1e3  # a truncated distribution hardly changes beyond; k is then "at least" this
 CONSISTENT_FACTOR = 1.5  # k shown to lie within it of 1: consistent
-HALVINGS = 80
 MISSING_TAIL = 1e-4  # chance of so small a largest NIS, below which rejected rows seem left out
 
 HINTS: dict[tuple[str, int], str] = {
@@ -346,15 +345,12 @@ def truncated_scale(mean: float, dimension: int, gate: float) -> float:
     """k for which k chi-squared, cut off at the gate, has this mean; at most LARGEST_K."""
     d = dimension
 
-    def is_below(k: float) -> bool:
+    def is_below(log_k: float) -> bool:
+        k = float(np.exp(log_k))
         inside = special.chi_squared_cdf(d, np.array(gate / k))
         return bool(mean * inside > k * d * special.chi_squared_cdf(d + 2, np.array(gate / k)))
 
-    low, high = np.log(1 / LARGEST_K), np.log(LARGEST_K)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_below(float(np.exp(middle))) else (low, middle)
-    return float(np.exp((low + high) / 2))
+    return float(np.exp(special.bisect(is_below, np.log(1 / LARGEST_K), np.log(LARGEST_K))))
 
 
 def lag_correlations(white: Floats) -> tuple[LagCorrelation, ...]:

@@ -41,22 +41,6 @@ def measure_name(found: Regression) -> str:
     return MEASURES.get(found.measure, f"{found.measure} eigenvalue")
 
 
-def credit_cells(row: CreditRow) -> tuple[str, ...]:
-    """N, count, noise, shape, credit, prior, both, reported, difference, gained, lost, N/k ..."""
-    parts = (row.count, row.noise, row.shape, row.credit, row.prior, row.predicted, row.posterior)
-    return (
-        words.number(row.matched),
-        *map(nats, parts),
-        nats(row.unexplained, places=3, signed=True),
-        nats(row.above_credit, signed=True),
-        nats(row.gained),
-        nats(row.lost),
-        NONE if row.effective_points is None else words.number(row.effective_points),
-        NONE if row.consistent_sigma_m is None else words.length(row.consistent_sigma_m),
-        nats(row.excess),
-    )
-
-
 def shown_displacement(found: Displacement) -> str:
     """The shown s with its interval; a variance below 0 is none."""
     if found.shown is None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from smfeval import words
 from smfeval.align.fit import Alignment
+from smfeval.associate import Pairs
 from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.motion import RelativeMotion
@@ -267,19 +268,21 @@ def alignment_text(alignment: Alignment) -> str:
     return f"{alignment.kind}, {fitted}, {residual}{scale}{free}"
 
 
+def matched_text(pairs: Pairs, scored: int, noun: str = "", between: str = "") -> str:
+    """How many scans meet how many poses, and over which gaps."""
+    median, largest = quantile_of(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
+    used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
+    offset = f", time offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
+    met = f"{words.count_of(len(pairs), pairs.scans, 'scan')} to {words.count(pairs.poses)}{noun}"
+    gap = f"gap median {words.number(median)}, {between}largest {words.number(largest)} ms"
+    return f"{met}{used}; {gap}{offset}"
+
+
 def _pairing_rows(evaluation: Evaluation) -> list[Row]:
     """How many scans have a pose of the reference, over which gaps, and what these may cost."""
     pairs, scored, risk = evaluation.pairs, len(evaluation.position.residuals), evaluation.gap_risk
-    gap = quantile_of(np.abs(pairs.gap_s), [0.5, 0.95, 1.0]) * 1e3
-    used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
-    offset = f", time offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
-    matched = (
-        f"{words.count_of(len(pairs), pairs.scans, 'scan')} to "
-        f"{words.count(pairs.poses)} reference poses{used}; "
-        f"gap median {words.number(gap[0])}, 95 % {words.number(gap[1])}, "
-        f"largest {words.number(gap[2])} ms{offset}"
-    )
-    rows = [Row("matched", matched)]
+    gap = f"95 % {words.number(1e3 * float(quantile_of(np.abs(pairs.gap_s), 0.95)))}, "
+    rows = [Row("matched", matched_text(pairs, scored, " reference poses", gap))]
     rows += [] if pairs.moves is None else [Row("interpolated", pairs.moves.sentence)]
     if risk is not None:
         share = f"{words.share(risk.above_limit)} of scans above {words.exact(RISK_LIMIT)}"

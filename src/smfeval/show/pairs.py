@@ -5,8 +5,6 @@ from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from smfeval import words
 from smfeval.compare import Attribution, Comparison, Pair
 from smfeval.compare.attribution import EstimatorAttribution
@@ -14,7 +12,7 @@ from smfeval.compare.frames import name_of
 from smfeval.compare.hypothesis import Hypothesis
 from smfeval.judge.sentences import support, title
 from smfeval.show.check import reading_rows
-from smfeval.show.numbers import alignment_text, relative_motion_table, verdict_rows
+from smfeval.show.numbers import alignment_text, matched_text, relative_motion_table, verdict_rows
 from smfeval.show.report import (
     DASH,
     Cell,
@@ -234,28 +232,17 @@ def offset_table(pair: Pair) -> Table:
 
 def pair_setup_rows(pair: Pair) -> list[Row]:
     """How two tracks were matched, aligned and scored."""
-    how = HOW_WORDS.get(pair.difference.how)
+    how, moves = HOW_WORDS.get(pair.difference.how), pair.pairs.moves
+    moved = "" if moves is None else f"; {moves.sentence}"
     share = words.share(pair.share_a)
     claims = zip((pair.a, pair.b), pair.difference.claims, strict=True)
     return [
-        Row("matched", _matched_text(pair)),
+        Row("matched", f"{matched_text(pair.pairs, len(pair.scored.residuals))}{moved}"),
         Row("alignment", alignment_text(pair.alignment)),
         *labelled("covariance", (f"{name}: {claim.reason}" for name, claim in claims)),
         *([] if how is None else [Row("covariance", how)]),
         Row("sum", f"{share} of the summed variance is that of {pair.a} (median)"),
     ]
-
-
-def _matched_text(pair: Pair) -> str:
-    pairs, scored = pair.pairs, len(pair.scored.residuals)
-    gap = np.quantile(np.abs(pairs.gap_s), [0.5, 1.0]) * 1e3
-    used = "" if scored == len(pairs) else f", {words.count(scored)} scored"
-    offset = f", time offset {words.duration(pairs.offset_s)}" if pairs.offset_s else ""
-    moved = "" if pairs.moves is None else f"; {pairs.moves.sentence}"
-    return (
-        f"{words.count_of(len(pairs), pairs.scans, 'scan')} to {words.count(pairs.poses)}{used}; "
-        f"gap median {words.number(gap[0])}, largest {words.number(gap[1])} ms{offset}{moved}"
-    )
 
 
 def _hypothesis_rows(pair: Pair, found: Hypothesis) -> list[Row]:

@@ -18,7 +18,6 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.dataclass import dataclass
 from smfeval.evaluation import Evaluation
 from smfeval.evaluation.result import SpaceScores
-from smfeval.judge.decide import Verdict
 from smfeval.judge.sentences import bound_text, open_text, reference_text, title
 from smfeval.maths.arrays import median_of
 from smfeval.options import ENDING_SIGMA
@@ -129,28 +128,24 @@ def _section(found: Findings, *, chart: bool) -> ReportSection:
 
 def brief_rows(evaluation: Evaluation, *, why: bool = False) -> list[Row]:
     """All lines but the verdict; `why`: causes stand below and need no mention."""
+    verdict = evaluation.verdict  # its bound, and what would explain it
+    texts = (bound_text(verdict), open_text(verdict) or reference_text(verdict))
+    evidence = [text for text in texts if text]
     rows = [
-        *_evidence_rows(evaluation.verdict),
+        *labelled("evidence", ["; ".join(evidence)] if evidence else []),
         Row("error", error_text(evaluation)),
         Row("scores", _scores_text(evaluation)),
         *_rotation_rows(evaluation),
     ]
     if evaluation.relative:
-        texts = ", ".join(map(_relative_text, evaluation.relative))
-        rows.append(Row("relative", f"RMSE {texts}"))
+        errors = ", ".join(map(_relative_text, evaluation.relative))
+        rows.append(Row("relative", f"RMSE {errors}"))
     if evaluation.integrity is not None:
         from smfeval.show.integrity import integrity_rows  # noqa: PLC0415  only where asked for
 
         rows += integrity_rows(evaluation.integrity, WIDTH)
     rows += [Row("setup", _setup_text(evaluation)), *doubt_rows(evaluation)]
     return [*rows, Row("next", " | ".join(next_steps(evaluation, why=why)))]
-
-
-def _evidence_rows(verdict: Verdict) -> list[Row]:
-    """The bound of an overconfident verdict, and what would explain it."""
-    texts = (bound_text(verdict), open_text(verdict) or reference_text(verdict))
-    text = "; ".join(filter(None, texts))
-    return [Row("evidence", text)] if text else []
 
 
 def error_text(evaluation: Evaluation) -> str:
@@ -299,7 +294,8 @@ def _comparison(evaluations: list[Evaluation], *, verbose: bool) -> ReportSectio
     """
     evaluations, by = best_first(evaluations)
     files = [each.estimate.provenance.name for each in evaluations]
-    names = [shorten_name(name) for name in words.without_common_folders(files)]
+    half, names = (LONGEST_NAME - 2) // 2, words.without_common_folders(files)
+    names = [n if len(n) <= LONGEST_NAME else f"{n[:half]}..{n[-half:]}" for n in names]
     table = comparison_table(evaluations, names, verbose=verbose)
     if verbose:
         return ReportSection(table=table, indent=0)
@@ -338,12 +334,6 @@ def best_first(evaluations: Sequence[Evaluation]) -> tuple[list[Evaluation], str
     scored = all(each.get("log") is not None and each.comparable for each in evaluations)
     name = "log" if scored else "rmse"
     return sorted(evaluations, key=lambda each: each[name].value), NUMBERS[name].title
-
-
-def shorten_name(name: str) -> str:
-    """A name that leaves room for the numbers, cut in the middle."""
-    half = (LONGEST_NAME - 2) // 2
-    return name if len(name) <= LONGEST_NAME else f"{name[:half]}..{name[-half:]}"
 
 
 def _shown_once(names: list[str], texts: Iterable[Iterable[str]]) -> list[str]:

@@ -26,14 +26,7 @@ from smfeval.errors import SmfevalError
 from smfeval.io import read
 from smfeval.io.source import bare_name
 from smfeval.maths import se3, so3
-from smfeval.studies.layout import (
-    DraftTrack,
-    FolderContents,
-    add_algorithm,
-    algorithm_folders,
-    list_files,
-    list_folders,
-)
+from smfeval.studies import layout
 from smfeval.track import AnyTrack
 
 SLOW_STEP_S = 0.2  # median step of a reference: above, few scans lie near one of its poses
@@ -127,25 +120,27 @@ class Reference:
     remarks: tuple[str, ...] = ()
 
 
-def inspect_datasets(folder: Path) -> FolderContents | None:
+def inspect_datasets(folder: Path) -> layout.FolderContents | None:
     """Tracks and estimators in a folder that holds one of the data sets; None if it holds none."""
-    roots = [folder, *list_folders(folder)]
+    roots = [folder, *layout.list_folders(folder)]
     spires = {key: path for root in roots for key, path in _spires_references(root)}
     geode = {key: path for root in roots for key, path in _geode_references(root)}
     if not spires and not geode:
         return None
     paths = [*spires.values(), *geode.values()]
-    seen = FolderContents(of_datasets=len(paths))
+    seen = layout.FolderContents(of_datasets=len(paths))
     owned = {path.relative_to(folder).parts[0] for path in paths if path.parent != folder}
-    algorithms = [each for each in algorithm_folders(folder, seen) if each.name not in owned]
+    algorithms = [each for each in layout.algorithm_folders(folder, seen) if each.name not in owned]
     found: dict[str, Reference] = {}
     for algorithm in algorithms:
-        for path in (*list_folders(algorithm), *list_files(algorithm)):
+        for path in (*layout.list_folders(algorithm), *layout.list_files(algorithm)):
             name = path.name if path.is_dir() else bare_name(path)
             reference = _spires_reference(name, spires) or _geode_reference(name, geode)
             if reference is not None:
                 found[name] = reference
-    used = set().union(*(add_algorithm(each, folder, set(found), seen) for each in algorithms))
+    used = set().union(
+        *(layout.add_algorithm(each, folder, set(found), seen) for each in algorithms)
+    )
     seen.tracks = list(
         _draft_tracks(folder, {name: found[name] for name in found if name in used}, seen)
     )
@@ -167,8 +162,8 @@ def _is_bodiless(folder: Path, pattern: str) -> bool:
 
 
 def _draft_tracks(
-    folder: Path, found: dict[str, Reference], seen: FolderContents
-) -> Iterator[DraftTrack]:
+    folder: Path, found: dict[str, Reference], seen: layout.FolderContents
+) -> Iterator[layout.DraftTrack]:
     """The tracks of a plan; each reference is read once, for what it is like."""
     shared = Counter(each.path for each in found.values())
     taken: dict[tuple[str | None, Path], str] = {}
@@ -195,7 +190,7 @@ def _draft_tracks(
                 f"a pose every {words.duration(step_s)}, gaps up to {words.duration(gap_s)}: "
                 f"interpolated at scans within {tolerance}"
             )
-        yield DraftTrack(
+        yield layout.DraftTrack(
             name,
             _pattern(folder, each.path, name),
             each.group,
@@ -220,7 +215,7 @@ def _pattern(folder: Path, path: Path, name: str) -> str:
     return whole
 
 
-def _read_reference(path: Path, seen: FolderContents) -> AnyTrack:
+def _read_reference(path: Path, seen: layout.FolderContents) -> AnyTrack:
     """The reference; a note that it has stamps that stand twice is left in `seen`."""
     try:
         return read(path)
@@ -234,7 +229,7 @@ def _read_reference(path: Path, seen: FolderContents) -> AnyTrack:
 
 def _spires_references(root: Path) -> Iterator[tuple[str, Path]]:
     """Site and number of every sequence, with its ground truth."""
-    below = [each for each in list_folders(root) if each.name == "sequences"]
+    below = [each for each in layout.list_folders(root) if each.name == "sequences"]
     for sequence in (each for shelf in (root, *below) for each in shelf.iterdir() if each.is_dir()):
         name = SPIRES_NAME.fullmatch(sequence.name)
         places = (sequence / "processed" / "trajectory" / SPIRES_TRUTH, sequence / SPIRES_TRUTH)
@@ -257,7 +252,7 @@ WITHDRAWN = ("its ground truth was withdrawn: displaced against the map",)
 
 def _geode_references(root: Path) -> Iterator[tuple[tuple[str, str | None], Path]]:
     """Recording and device of every truth file whose name is known."""
-    for shelf in (each for each in list_folders(root) if each.name in GEODE_TRUTH_FOLDERS):
+    for shelf in (each for each in layout.list_folders(root) if each.name in GEODE_TRUTH_FOLDERS):
         for path in sorted(shelf.rglob("*.txt")):
             base, device = _split_device(path.stem)
             if _environment(base) is not None:

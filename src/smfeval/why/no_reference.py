@@ -13,6 +13,7 @@ import numpy as np
 from smfeval.dataclass import dataclass
 from smfeval.maths.arrays import Bools, Floats, Ints, median_of, quantile_of
 from smfeval.maths.stamps import NANOSECONDS
+from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 from smfeval.why.causes import Why
 from smfeval.why.one_track import ENOUGH_SCANS, SAME, UNKNOWN_VARIANCE, Revisits, scorable_axes
@@ -56,10 +57,16 @@ class ReportedPositions:
         return np.sqrt(np.trace(self.covariance, axis1=1, axis2=2) / len(self.axes))
 
     @cached_property
+    def steps(self) -> tuple[Floats, Bools]:
+        """Times between scans in s, and which are near the median. (n - 1,) each."""
+        dt = np.diff(self.time_s)
+        low, high = np.array(REGULAR_STEP) * median_of(dt)
+        return dt, (dt >= low) & (dt <= high)
+
+    @cached_property
     def way_m(self) -> Floats:
         """Length of the path up to each scan. (n,)."""
-        step = np.linalg.norm(np.diff(self.position, axis=0), axis=1)
-        return np.concatenate([[0.0], np.cumsum(step)])
+        return path_length(self.position)
 
 
 def look(track: AnyTrack, counts: Floats | None = None) -> tuple[tuple[Why, ...], Revisits | None]:
@@ -137,9 +144,7 @@ def _off_motion(belief: ReportedPositions) -> tuple[Ints, Floats, Floats]:
     r = s - dt (v_before + v_after) / 2 for a step s in dt, among steps of about one length.
     -> scans that the steps begin at (m,), weights of the four positions around (4, m), r (m, d).
     """
-    dt = np.diff(belief.time_s)
-    low, high = np.array(REGULAR_STEP) * median_of(dt)
-    regular = (dt >= low) & (dt <= high)
+    dt, regular = belief.steps
     rows = np.flatnonzero(regular[1:-1] & regular[:-2] & regular[2:]) + 1
     before, after = dt[rows] / (2 * dt[rows - 1]), dt[rows] / (2 * dt[rows + 1])
     weights = np.stack([before, -1 - before, 1 + after, -after])
@@ -187,9 +192,8 @@ def _jitter(belief: ReportedPositions) -> Iterator[Why]:
     Of white noise j the fifth difference has a standard deviation of sqrt(252) j; of errors with a
     standard deviation of sigma it has 32 sigma at most.
     """
-    dt = np.diff(belief.time_s)
-    low, high = np.array(REGULAR_STEP) * median_of(dt)
-    if ((dt < low) | (dt > high)).mean() > 0.1 or len(dt) < ENOUGH_SCANS:
+    _, regular = belief.steps
+    if (~regular).mean() > 0.1 or len(regular) < ENOUGH_SCANS:
         return
     fast = np.abs(np.diff(belief.position, n=JITTER_ORDER, axis=0))
     slower = np.abs(np.diff(belief.position, n=SMOOTHER_ORDER, axis=0))

@@ -11,11 +11,13 @@ from smfeval.associate.nearest import GapRisk
 from smfeval.compare import compare_all
 from smfeval.errors import SeriesError
 from smfeval.judge.sentences import statement
-from smfeval.show import calibration, page
+from smfeval.show import calibration
 from smfeval.show.numbers import all_sections
 from smfeval.show.online import nis_report, watch_report
-from smfeval.show.page import plots
+from smfeval.show.page import plots, scores
+from smfeval.show.page.pairs import pairs_page
 from smfeval.show.page.scores import warning_sentences
+from smfeval.show.page.study import study_page
 from smfeval.show.pairs import k_pair_matrix
 from smfeval.show.score import Findings
 from smfeval.show.study.remarks import answers
@@ -34,7 +36,7 @@ DRAWN = KINDS[:6]  # with plots
 
 
 def score_page(*evaluations, command=COMMAND):
-    return page.score_page([Findings(each) for each in evaluations], command=command)
+    return scores.score_page([Findings(each) for each in evaluations], command=command)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,7 @@ def test_every_note_is_on_the_page(overconfident, pages):
 
 def test_causes_and_other_explanations_are_shown_when_given(overconfident):
     why = overconfident.why()
-    text = Page(page.score_page([Findings(overconfident, why)], command=COMMAND)).text
+    text = Page(scores.score_page([Findings(overconfident, why)], command=COMMAND)).text
     assert why.explanations.sentence in text
     assert all(row.assumed in text for row in why.explanations.rows if row.verdict)
     assert all(fault.advice in text for fault in why.causes.found)
@@ -235,7 +237,7 @@ def test_one_scan_gets_a_page(rng):
 
 def test_no_evaluation_is_refused_in_words():
     with pytest.raises(SeriesError, match="no evaluation"):
-        page.score_page([], command=COMMAND)
+        scores.score_page([], command=COMMAND)
 
 
 def test_thinned_tracks_say_so(rng, monkeypatch):
@@ -253,7 +255,7 @@ def test_the_matrix_of_pairs_is_that_of_the_report(comparison, pages):
 
 def test_two_tracks_have_no_matrix_and_their_claim_first(comparison):
     both = compare_all(comparison.tracks[:2])
-    text = Page(page.pairs_page(both, command=COMMAND)).text
+    text = Page(pairs_page(both, command=COMMAND)).text
     assert statement(both.pairs[0].claim)[1:] in text
     assert "Which of them disagree" not in text
 
@@ -277,7 +279,7 @@ def test_a_missing_file_is_told_apart_from_failures():
         replace(each, failure="no file") if each.failure else each for each in whole.results
     )
     for each, label in ((whole, "failed"), (replace(whole, results=results), "no file")):
-        text = page.study_page(replace(each, pair_results=()), command=COMMAND)
+        text = study_page(replace(each, pair_results=()), command=COMMAND)
         found = re.search(r"How do they compare.*?</details>", text, re.S)[0]
         assert set(re.findall(r"<em>(failed|no file)</em>", found)) == {label}
 
@@ -291,7 +293,7 @@ def test_headings_of_the_tables_of_a_study_are_explained(pages):
 def test_a_study_in_which_everything_failed_says_so():
     whole = study()
     failed = tuple(replace(r, failure="gone", verdict=None, numbers=()) for r in whole.results)
-    text = Page(page.study_page(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
+    text = Page(study_page(Study(whole.plan, failed, (), (), ()), command=COMMAND)).text
     assert "No run could be scored." in text
 
 

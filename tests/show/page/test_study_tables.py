@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from smfeval.show import page
+from smfeval.show.page.study import study_page
 from smfeval.show.study.remarks import metric_title
 from smfeval.words import printable
 from support.study_results import BASE, LOST, ODD, PLAIN, study
@@ -11,7 +11,7 @@ from support.study_results import BASE, LOST, ODD, PLAIN, study
 
 def tables_of(made):
     """The part of the page that has the tables."""
-    html = page.study_page(made, command="smfeval study")
+    html = study_page(made, command="smfeval study")
     return re.search(r'<section class="smfeval-study">.*?</section>', html, re.S)[0]
 
 

@@ -11,19 +11,16 @@ matplotlib is slow to import: import this package only where a figure is drawn.
 """
 
 from smfeval.show.figures.gallery import (
-    Gallery,
     figure_paths,
     gallery_of,
     gallery_of_pairs,
     gallery_of_track,
     save,
 )
-from smfeval.show.figures.table import FIGURES, FigureKind, draw
+from smfeval.show.figures.table import FIGURES, draw
 
 __all__ = [
     "FIGURES",
-    "FigureKind",
-    "Gallery",
     "draw",
     "figure_paths",
     "gallery_of",

@@ -10,6 +10,7 @@ from smfeval import words
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.score.log import consistency, sharpness
+from smfeval.show import series
 from smfeval.show.figures.style import (
     BAND_GREY,
     GREY,
@@ -21,17 +22,7 @@ from smfeval.show.figures.style import (
     line_style,
 )
 from smfeval.show.integrity import StanfordDiagram, stanford_diagram
-from smfeval.show.series import (
-    LEVELS,
-    Evaluations,
-    coverage_curve,
-    estimate_name,
-    evaluation_list,
-    numbered_beliefs,
-    origin_ns,
-    single_belief,
-    time_series,
-)
+from smfeval.show.series import Evaluations
 
 LETTER_SHARE, LINE_SHARE = 0.026, 0.075  # of the axes: a letter and a line of the legend
 AXIS_LIMITS = (-0.01, 1.01)  # a curve along the frame is seen whole
@@ -44,20 +35,20 @@ def coverage(axes: Axes, evaluations: Evaluations) -> None:
     of its neighbours (`coverage_curve`); the band has an edge where the interval is its own. The
     legend stands in a corner that is free, if there is one.
     """
-    kept = numbered_beliefs(evaluations)
+    kept = series.numbered_beliefs(evaluations)
     found = list(kept.values())
-    nominal = np.concatenate([[0.0], LEVELS, [1.0]])
+    nominal = np.concatenate([[0.0], series.LEVELS, [1.0]])
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, label="consistent")
     curves, labels = [nominal], estimator_names(found)
     for i, (number, each) in enumerate(kept.items()):
-        curve = coverage_curve(each)
+        curve = series.coverage_curve(each)
         parts = (curve.share, curve.low, curve.high)
         inside, low, high = (np.concatenate([[0.0], part, [1.0]]) for part in parts)
         if curve.own.any():
             axes.fill_between(nominal, low, high, color=colour(number), alpha=0.12, lw=0, zorder=1)
             for end in (curve.low, curve.high):
                 edge = np.where(curve.own, end, np.nan)
-                axes.plot(LEVELS, edge, color=colour(number), lw=0.4, zorder=1.5)
+                axes.plot(series.LEVELS, edge, color=colour(number), lw=0.4, zorder=1.5)
         elif each.options.intervals.method is not None:
             labels[i] += " (no CI)"
         axes.plot(nominal, inside, **line_style(number), lw=1.3, label=labels[i])
@@ -84,7 +75,7 @@ def pit_histogram(axes: Axes, evaluation: Evaluation) -> None:
     scans as the mean log NEES is worth; the correlation of a bar is shorter, so the band is rather
     too wide.
     """
-    found = single_belief(evaluation)
+    found = series.single_belief(evaluation)
     pit = found.position.series["pit"]
     density, edges = np.histogram(pit, bins=BINS, range=(0, 1), density=True)
     scans = effective_scans(found)
@@ -128,17 +119,17 @@ def log_score(axes: Sequence[Axes], evaluations: Evaluations) -> None:
     of d/2; sharpness is only worth having as long as consistency does not pay for it.
     """
     above, below = axes
-    beliefs = numbered_beliefs(evaluations)
+    beliefs = series.numbered_beliefs(evaluations)
     kept = {at: each for at, each in beliefs.items() if has_log_parts(each)}
     if not kept:
-        name = estimate_name(next(iter(beliefs.values())))
+        name = series.estimate_name(next(iter(beliefs.values())))
         raise SeriesError(f"{name} has particles; only the log score of a Gaussian splits in two")
     found = list(kept.values())
-    start = origin_ns(found)
+    start = series.origin_ns(found)
     for number, name, each in zip(kept, estimator_names(found), found, strict=True):
         stamp, residuals = each.position.estimate.stamp, each.position.residuals
         parts = consistency(residuals), sharpness(residuals)
-        time, first, second = time_series(stamp, *parts, origin_ns=start)
+        time, first, second = series.time_series(stamp, *parts, origin_ns=start)
         draw_series(above, time, first, **line_style(number), label=name)
         draw_series(below, time, second, **line_style(number))
     for d in np.unique([each.position.residuals.dimension for each in found]):
@@ -169,9 +160,9 @@ def stanford(axes: Sequence[Axes], evaluation: Evaluation) -> None:
     Right of the alert limit and below it the information is hazardously misleading; below the
     diagonal and left of the limit misleading; above the limit the estimate is not available.
     """
-    (found,) = evaluation_list(evaluation)
+    (found,) = series.evaluation_list(evaluation)
     if found.integrity is None:
-        raise SeriesError(f"{estimate_name(found)}: no alert limit, or no protection level")
+        raise SeriesError(f"{series.estimate_name(found)}: no alert limit, or no protection level")
     for place, component in zip(axes, found.integrity.regions.components, strict=True):
         _draw(place, stanford_diagram(component), estimator_names([found])[0])
 

@@ -24,6 +24,7 @@ from smfeval.show.figures.style import (
     finish,
 )
 from smfeval.show.series import Evaluations, breaks, evaluation_list, polyline, thin_scans
+from smfeval.summarise.windows import path_length
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 ELLIPSE_LEVEL = 0.95
@@ -99,8 +100,7 @@ def path_height_in(track: AnyTrack, width_in: float) -> float:
 
 def evenly_spaced_scans(track: AnyTrack) -> Ints:
     """Scans at even distances along the way, each once."""
-    step = np.linalg.norm(np.diff(track.position, axis=0), axis=1)
-    way = np.concatenate([[0.0], np.cumsum(step)])
+    way = path_length(track.position)
     at = np.searchsorted(way, np.linspace(0, way[-1], ELLIPSE_COUNT))
     return np.unique(np.minimum(at, len(way) - 1))
 

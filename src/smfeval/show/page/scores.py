@@ -10,18 +10,11 @@ from smfeval.associate.nearest import RISK_LIMIT
 from smfeval.errors import SeriesError
 from smfeval.evaluation import Evaluation
 from smfeval.judge.sentences import statement
+from smfeval.show import score as of_score
 from smfeval.show.numbers import all_sections
 from smfeval.show.page.document import Card, document, sentence
 from smfeval.show.page.plots import drawn_orientations, drawn_tracks, thinning_note
 from smfeval.show.report import DASH, Cell, ReportSection, Table, doubt_text, number_cell
-from smfeval.show.score import (
-    COVERAGE,
-    Findings,
-    best_first,
-    comparison_table,
-    error_text,
-    next_steps,
-)
 from smfeval.show.series import LEVELS, coverage_curve, sigma
 from smfeval.summarise.number import finite_or_none
 
@@ -35,11 +28,11 @@ INTEGRITY = ("integrity", "protection levels")  # sections of the report; all ot
 FOLDS = {"setup": SETUP, "motion": MOTION, "integrity": INTEGRITY}
 
 
-def score_page(found: Sequence[Findings], *, command: str) -> str:
+def score_page(found: Sequence[of_score.Findings], *, command: str) -> str:
     """The page of one or several estimates, best first."""
     if not found:
         raise SeriesError("there is no evaluation to make a page of")
-    evaluations, _ = best_first([each.evaluation for each in found])
+    evaluations, _ = of_score.best_first([each.evaluation for each in found])
     place = {id(each): at for at, each in enumerate(evaluations)}
     found = sorted(found, key=lambda each: place[id(each.evaluation)])
     names = [each.name for each in found]
@@ -59,7 +52,7 @@ def score_page(found: Sequence[Findings], *, command: str) -> str:
         has_horizons=any(data["horizons"]),
         has_orientations=any(data["orientations"]),
         thinning=thinning_note(data["tracks"]),
-        overview=comparison_table(evaluations, short[: len(names)]),
+        overview=of_score.comparison_table(evaluations, short[: len(names)]),
         estimates=[
             {
                 "name": name,
@@ -89,16 +82,16 @@ def _drawn(names: Sequence[str], evaluations: Sequence[Evaluation]) -> dict[str,
     return data | {"orientations": drawn_orientations(evaluations, tracks), "pairs": False}
 
 
-def _verdict(found: Findings, *, who: str) -> Card:
+def _verdict(found: of_score.Findings, *, who: str) -> Card:
     """The verdict, and as in the report: error beside sigma, and what to do next."""
     evaluation, verdict = found.evaluation, found.evaluation.verdict
-    step, *_ = next_steps(evaluation, why=found.why is not None)
-    evidence = (sentence(error_text(evaluation)), sentence(f"next: {step}"))
+    step, *_ = of_score.next_steps(evaluation, why=found.why is not None)
+    evidence = (sentence(of_score.error_text(evaluation)), sentence(f"next: {step}"))
     headline, warnings = sentence(statement(verdict)), tuple(warning_sentences(evaluation))
     return Card(verdict.label, headline, evidence, who=who, warnings=warnings)
 
 
-def _sections(found: Findings) -> dict[str, list[ReportSection]]:
+def _sections(found: of_score.Findings) -> dict[str, list[ReportSection]]:
     """The sections of the whole report by the fold that they stand in."""
     sections: dict[str, list[ReportSection]] = {name: [] for name in (*FOLDS, "numbers", "why")}
     for each in all_sections(found.evaluation)[1:]:  # the first is on the card
@@ -141,7 +134,7 @@ def _space_table(evaluation: Evaluation) -> Table | None:
                 reported = Cell(write(unit * float(np.median(sigma(residuals)))))
         label = Cell((scored.verdict or evaluation.verdict).label, is_label=True)
         k = number_cell(scored.numbers.get(f"k{tail}"))
-        covered = number_cell(scored.numbers.get(f"{COVERAGE}{tail}"), "%")
+        covered = number_cell(scored.numbers.get(f"{of_score.COVERAGE}{tail}"), "%")
         rows.append((Cell(name), label, k, covered, error, reported))
     return Table(SPACE_HEADINGS, tuple(rows)) if evaluation.position.has_belief else None
 
