@@ -39,7 +39,7 @@ from smfeval.io.source import BOM, open_input, read_head, spell_source
 from smfeval.maths import so3
 from smfeval.maths.arrays import Floats, Ints
 from smfeval.maths.stamps import NANOSECONDS
-from smfeval.maths.symmetric import pack_lower
+from smfeval.maths.symmetric import pack_lower, unpack_lower
 from smfeval.schema import ORDERS, PROTECTED
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Provenance, Track
 from smfeval.track.row_checks import valid_share
@@ -447,9 +447,9 @@ def belief_tables(
         pose = belief.position[part], belief.rotation[part]
         columns = [*pose] if oriented else [pose[0]]
         if isinstance(belief, GaussianTrack):
-            covariance = belief.covariance[part]
+            triangle = belief.triangle[part] if oriented else belief.triangle[part, :6]
             if oriented:
-                columns.append(pack_lower(from_right(covariance, pose, convention, order)))
-            else:
-                columns.append(covariance[:, *np.tril_indices(3)])
+                whole = from_right(unpack_lower(triangle), pose, convention, order)
+                triangle = pack_lower(whole)
+            columns.append(triangle)
         yield table(belief.stamp[part], np.concatenate(columns, axis=1))

@@ -26,6 +26,7 @@ from smfeval.io.geodetic import ABOUT, is_of_fixes
 from smfeval.io.maps import GeodeticTrack, geodetic_track
 from smfeval.io.progress import report
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
+from smfeval.maths.symmetric import unpack_lower
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack, Track
 
 TOPIC, FIX_TOPIC = "/pose", "/fix"
@@ -110,7 +111,7 @@ def _messages(track: Track, store: Any) -> Iterator[tuple[int, Any]]:
         position, rotation = track.position[part], track.rotation[part]
         covariance = None
         if isinstance(track, GaussianTrack):
-            own, ros = track.covariance[part], CONVENTIONS["ros"]
+            own, ros = unpack_lower(track.triangle[part]), CONVENTIONS["ros"]
             covariance = from_right(own, (position, rotation), ros, "translation-first")
         for row, stamp in enumerate(track.stamp[part].tolist()):
             header = _header(store, stamp, world, part.start + row)
