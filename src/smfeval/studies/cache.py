@@ -19,10 +19,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import version
-from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +30,12 @@ from smfeval.compare.sensitivity import Alternative
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
+from smfeval.io.parquet_columns import Columns, parquet_of
 from smfeval.io.remote import forget_copies
 from smfeval.io.source import existing_file, is_folder
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
 IGNORED_FOLDERS = ("cli", "show")  # not on the way to a score
@@ -250,7 +247,7 @@ class Cache:
         except (OSError, FormatError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, result: Result, frame: "pl.DataFrame | None") -> None:
+    def save(self, result: Result, columns: Columns | None) -> None:
         """Keep a result; raises where the folder is not there or cannot be written."""
         if not self.folder.is_dir():
             raise OptionError(
@@ -259,12 +256,11 @@ class Cache:
             )
         make_folder(self._file(result.key, "").parent)
         scans = None
-        if frame is not None:
-            memory = BytesIO()
-            frame.write_parquet(memory)
+        if columns is not None:
+            file = parquet_of(columns)
             with replacing(self.scans(result.key)) as temporary:
-                temporary.write_bytes(memory.getvalue())
-            scans = digest_bytes(memory.getvalue())
+                temporary.write_bytes(file)
+            scans = digest_bytes(file)
         found = _encode(result)
         document = {
             "schema": SCHEMA,
