@@ -290,6 +290,7 @@ class WhitenedErrors:
         motion = np.concatenate([poses.motion.velocity, poses.motion.rate], axis=1)
         self.poses, self.shape = poses, whitening.shape[1::-1]
         self.source = (poses.reference_position - poses.reference_position.mean(axis=0)).T
+        self.back = np.asfortranarray(so3.inverse(poses.rotation))
         self.lever, self.body = both[:, :3], both[:, 3:]  # of errors in axes of the body
         self.shift, self.turn = (np.einsum("din,jin->djn", of, R) for of in (self.lever, self.body))
         self.clock = np.einsum("din,in->dn", both, motion.T)
@@ -303,9 +304,8 @@ class WhitenedErrors:
             white += np.einsum("din,in->dn", self.shift, moved)
             white -= np.einsum("din,i->dn", self.lever, values.lever_m)
         if poses.turns:
-            turned = so3.compose(values.turn, poses.reference_rotation)
-            turned = so3.compose(turned, so3.inverse(values.body))
-            f = so3.log(so3.compose(so3.inverse(poses.rotation), turned))
+            turned = so3.compose(self.back, so3.compose(values.turn, poses.reference_rotation))
+            f = so3.log(so3.compose(turned, so3.inverse(values.body)))
             white += np.einsum("din,in->dn", self.body, f.T)
         return white
 

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import version
 from math import isfinite
@@ -301,11 +301,10 @@ def _checksum(found: Any, scans: str | None) -> str:
 
 def _encode(value: Any) -> Any:
     """A result as JSON data, without what names its task."""
-    if isinstance(value, TaskResult | PairResult):
-        found = (each.name for each in fields(value) if each.name not in NAMES_OF_TASK)
-        return {name: _encode(getattr(value, name)) for name in found}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _encode(inner) for name, inner in asdict(value).items()}
+    if is_dataclass(value):
+        left_out = NAMES_OF_TASK if isinstance(value, TaskResult | PairResult) else ()
+        names = (each.name for each in fields(value) if each.name not in left_out)
+        return {name: _encode(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_encode(each) for each in value]
     return repr(value) if isinstance(value, float) and not isfinite(value) else value

@@ -4,6 +4,7 @@ The way of a task: `load_or_evaluate` looks up what the cache knows under its ke
 `evaluate_task` (`evaluate_pair`) reads both tracks, scores, and collects the numbers.
 """
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -481,6 +482,8 @@ def failure_sentence(error: Exception, task: Task | PairTask) -> str:
 
 def without_folders(text: str, task: Task | PairTask) -> str:
     """The text with the files of the task named without their folders."""
+    if os.sep not in text and "/" not in text:  # most name no file, which would be looked up
+        return text
     named: dict[str, str] = {}
     for given in task.inputs:
         with suppress(SmfevalError):  # a URL that cannot be had, which may be what is told
