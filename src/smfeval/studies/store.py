@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,9 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
     It appears whole or not at all; a temporary name stands in the folder `aside`, for readers take
     whatever lies among the partitions.
     """
+    with suppress(OSError):
+        if path.samefile(made):
+            return
     if not made.exists():
         raise OptionError(
             f"{made}: a worker wrote it, but it is not seen here; every worker must see the inputs "
@@ -180,8 +184,6 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.samefile(made):
-            return
         if path.exists() and not path.is_file():
             raise OptionError(f"{path}: this is no regular file; only those are replaced")
         temporary = aside / f".smfeval.{uuid4().hex}"
