@@ -18,7 +18,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # as the workers of a study do
 from timing import tell
 
 from smfeval import evaluate, read
-from smfeval.cli.main import keep_freed_memory
+from smfeval.maths.memory import keep_freed_memory
 from smfeval.studies.find import StudyTasks
 from smfeval.studies.plan import Plan
 from smfeval.studies.run import StudyPart, run_part, run_tasks
@@ -85,6 +85,8 @@ def cpu_s() -> float:
 
 def main(folder: Path, count: int, how: str) -> None:
     keep_freed_memory()  # as the command line does
+    if how != "two":  # nor does the command line import it before its workers are forked
+        import polars  # noqa: F401, PLC0415
     made = make(folder, count)
     plan = Plan("made", made, (), (), made / "out")
     tasks = tasks_in(made, plan, count)

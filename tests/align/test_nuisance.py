@@ -7,11 +7,12 @@ import pytest
 
 from smfeval.align import nuisance
 from smfeval.align.nuisance import (
+    IDENTITY,
     MOST,
     MatchedPoses,
     Nuisance,
+    WhitenedErrors,
     body_motion,
-    errors_of,
     fit_best_case,
     open_freedoms,
 )
@@ -67,19 +68,63 @@ def test_what_was_planted_is_found_without_noise(rng):
     np.testing.assert_allclose(so3.angle(off), 0.0, atol=1e-5)
 
 
-def test_columns_are_the_derivatives_of_errors(world):
-    poses = matched(world)
-    freedoms = (*nuisance.OF_GAUGE["sim3"], *nuisance.OF_BODY)
-    centre = poses.reference_position.mean(axis=0)
-    at = Nuisance(centre, scale=1.2, clock_s=0.01)
-    columns = nuisance._columns(poses, freedoms, at, centre)
+def plain_errors(poses, values):
+    """(e, f) as the equations say, scan by scan. (n, 6)."""
+    centre, errors = poses.reference_position.mean(axis=0), []
+    N, C = so3.matrix(values.turn), so3.matrix(values.body)
+    for at in range(len(poses)):
+        R, R_ref = so3.matrix(poses.rotation[at]), so3.matrix(poses.reference_rotation[at])
+        moved = values.scale * N @ (poses.reference_position[at] - centre) + values.shift
+        e = R.T @ (moved - poses.position[at]) - values.lever_m
+        f = so3.log(so3.quaternion(R.T @ N @ R_ref @ C.T))
+        late = np.concatenate([poses.motion.velocity[at], poses.motion.rate[at]])
+        error = np.concatenate([e, f]) - values.clock_s * late
+        errors.append(np.kron(np.eye(2), R) @ error if poses.frame == "world" else error)
+    return np.array(errors)
+
+
+def some_values(poses, rng):
+    return Nuisance(
+        poses.reference_position.mean(axis=0) + rng.normal(size=3),
+        so3.exp(0.3 * rng.normal(size=3)),
+        1.2,
+        LEVER,
+        so3.exp(0.3 * rng.normal(size=3)),
+        0.01,
+    )
+
+
+FRAMES = pytest.mark.parametrize("frame", ["body", "world"])
+SOME_ROWS = pytest.mark.parametrize("rows", [POSITION, ROTATION, POSE, (0, 1), (2, 5)])
+
+
+@FRAMES
+@SOME_ROWS
+def test_whitened_errors_have_the_length_that_the_covariance_gives(world, rows, frame, rng):
+    poses = matched(world, rows, frame=frame)
+    values = some_values(poses, rng)
+    error, block = plain_errors(poses, values)[:, rows], poses.select_blocks(poses.covariance)
+    expected = np.einsum("ni,nij,nj->n", error, np.linalg.inv(block), error)
+    white = WhitenedErrors(poses).at(values)
+    np.testing.assert_allclose(np.sum(white**2, axis=0), expected, rtol=1e-9)
+
+
+@FRAMES
+@SOME_ROWS
+def test_columns_are_the_derivatives_of_errors(world, rows, frame, rng):
+    poses = matched(world, rows, frame=frame)
+    errors, at = WhitenedErrors(poses), some_values(poses, rng)
+    exact = replace(
+        at, body=IDENTITY, turn=so3.exp(1e-3 * rng.normal(size=3))
+    )  # columns of small f
+    freedoms = (*nuisance.OF_GAUGE["sim3"], "yaw", *nuisance.OF_BODY)
     small = 1e-6
-    for column, step in zip(np.moveaxis(columns, 2, 0), np.eye(columns.shape[2]), strict=True):
-        ends = [
-            errors_of(poses, at.step(freedoms, sign * small * step), centre) for sign in (1, -1)
-        ]
-        slope = (ends[0] - ends[1]) / (2 * small)
-        assert np.abs(slope - column).max() < 0.05 * max(1.0, np.abs(column).max())
+    for freedom in freedoms:
+        columns = errors.columns((freedom,), exact)
+        for column, by in zip(columns, small * np.eye(len(columns)), strict=True):
+            ends = [errors.at(exact.step((freedom,), sign * by)) for sign in (1, -1)]
+            slope = (ends[0] - ends[1]).ravel() / (2 * small)
+            assert np.abs(slope - column).max() <= 0.05 * np.abs(columns).max()
 
 
 @SPACES
@@ -99,8 +144,7 @@ def test_the_sum_is_no_larger_than_that_of_the_true_errors(rng, rows, gauge):
     for name in ("dead reckoning", "Kalman filter, steady", "loop closures"):
         world = drifting.WORLDS[name](rng, 300)
         poses = matched(world, rows).thin()
-        centre = poses.reference_position.mean(axis=0)
-        error = errors_of(poses, Nuisance(centre), centre)[:, rows]
+        error = plain_errors(poses, Nuisance(poses.reference_position.mean(axis=0)))[:, rows]
         block = poses.covariance[:, rows][:, :, rows]
         truth = np.mean(np.einsum("ni,nij,nj->n", error, np.linalg.inv(block), error)) / len(rows)
         assert fit_best_case(poses, opened(poses, gauge)).excess <= truth

@@ -203,9 +203,9 @@ def test_digests_by_a_coarse_clock_are_forgotten_between_runs(plan, monkeypatch)
     """On some file systems a file can change and keep its size and its times."""
     task = task_of(plan)
     path = Path(task.estimate.source)
-    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    later_ns = time.time_ns() + 10 * cache.COARSE_STEP_NS
     monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
-    monkeypatch.setattr(cache, "_state", lambda path: (1, 2, 3, 4 * 10**9, 5 * 10**9))
+    monkeypatch.setattr(cache, "_state", lambda found: (1, 2, 3, 4 * 10**9, 5 * 10**9))
     before = run_tasks(plan, [task], workers=1).results[0]
     words = path.read_text()
     path.write_text(words.replace("\n17", "\n18", 1))
@@ -214,10 +214,32 @@ def test_digests_by_a_coarse_clock_are_forgotten_between_runs(plan, monkeypatch)
     assert after.key != before.key
 
 
+@pytest.mark.parametrize(
+    ("after_ns", "fine", "coarse"), [(10**7, 2, 2), (10**9, 1, 2), (10**10, 1, 1)]
+)
+def test_a_file_is_hashed_again_within_some_steps_of_its_clock(
+    after_ns, fine, coarse, tmp_path, monkeypatch
+):
+    hashed = []
+    hash_file = cache._hash_file
+    monkeypatch.setattr(cache, "_hash_file", lambda path: hashed.append(path) or hash_file(path))
+    path = tmp_path / "a"
+    path.write_text("1")
+    now_ns = 5 * 10**9
+    monkeypatch.setattr(cache.time, "time_ns", lambda: now_ns + after_ns)
+    for changed_ns, times in ((now_ns + 4321, fine), (now_ns, coarse)):
+        state = (1, 2, 3, changed_ns, changed_ns)
+        monkeypatch.setattr(cache, "_state", lambda found, state=state: state)
+        cache.forget_digests(f"run {changed_ns} {after_ns}")
+        hashed.clear()
+        assert cache.digest_path(path) == cache.digest_path(path)
+        assert len(hashed) == times
+
+
 def test_files_that_rest_are_not_read_by_the_next_run_and_its_known_tasks_need_no_worker(
     plan, monkeypatch
 ):
-    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    later_ns = time.time_ns() + 10 * cache.COARSE_STEP_NS
     monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
     jobs = [task_of(plan), *tasks_of(plan)[1:]]
     first = run_tasks(plan, jobs, workers=1)
@@ -316,7 +338,7 @@ def test_a_file_that_changes_within_a_step_of_the_clock_is_looked_at_again(tmp_p
 def test_a_file_that_rests_is_hashed_once(tmp_path, monkeypatch):
     file = tmp_path / "a.txt"
     file.write_text("1")
-    later_ns = time.time_ns() + 10 * cache.CLOCK_STEP_NS
+    later_ns = time.time_ns() + 10 * cache.COARSE_STEP_NS
     monkeypatch.setattr(cache.time, "time_ns", lambda: later_ns)
     hashed = []
     monkeypatch.setattr(cache, "_hash_file", lambda path: hashed.append(path) or "abc")

@@ -37,7 +37,7 @@ def load_scans(output):
     """
     frame = pl.scan_parquet(
         Path(escape(str(output.absolute()))) / store.SCANS / "**" / "*.parquet",
-        hive_schema=store.PARTITIONS,
+        hive_schema=pl.Schema(store.PARTITIONS),
         hive_partitioning=True,
         include_file_paths="file",
     )

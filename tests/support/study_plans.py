@@ -1,5 +1,6 @@
 """Small studies made on the spot, and steps that misbehave."""
 
+import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -112,6 +113,11 @@ def deadly_once(task: Task | PairTask, cache: Cache, *, mark: Path) -> TaskOutco
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return load_or_evaluate(task, cache)
+
+
+def start_of(task: Task | PairTask) -> TaskOutcome:
+    """A step that finds how its process was started."""
+    return failed_outcome(task, type(multiprocessing.current_process()).__name__)
 
 
 def threads_of(task: Task | PairTask) -> TaskOutcome:

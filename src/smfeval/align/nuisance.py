@@ -199,12 +199,14 @@ class MatchedPoses:
         picked = self._picked
         return covariance[:, picked][:, :, picked]
 
-    def select(self, parts: Floats) -> Floats:
-        """The compared components of vectors. (n, 6, p) -> (n, d, p)."""
+    def spread(self, forms: Floats, R: Floats) -> Floats:
+        """Linear forms of the compared components as those of (e, f). (p, d, n) -> (p, 6, n)."""
+        out = np.zeros((len(forms), 6, len(self)))
+        out[:, self._picked] = forms
         if self.frame == "world":
-            R = so3.matrix(self.rotation)
-            parts = np.concatenate([R @ parts[:, :3], R @ parts[:, 3:]], axis=1)
-        return parts[:, self._picked]
+            for half in (slice(3), slice(3, 6)):
+                out[:, half] = np.einsum("pin,ijn->pjn", out[:, half], R)
+        return out
 
     def with_noise(self, covariance: Floats) -> "MatchedPoses":
         """Against a reference that is uncertain by so much more, in body axes. (n, 6, 6)."""
@@ -274,6 +276,72 @@ def open_freedoms(
     return of_gauge + more
 
 
+class WhitenedErrors:
+    """The whitened errors u of matched poses, and their derivatives, for any values of the unknown.
+
+    L^-1 is brought once to the axes that the unknown is in. In memory the scans of one component
+    are neighbours, for products of many small matrices take several times as long.
+    """
+
+    def __init__(self, poses: MatchedPoses):
+        whitening = normal.inverse_factor(poses.select_blocks(poses.covariance))
+        R = np.ascontiguousarray(so3.matrix(poses.rotation).transpose(1, 2, 0))
+        both = poses.spread(whitening.transpose(1, 2, 0), R)
+        motion = np.concatenate([poses.motion.velocity, poses.motion.rate], axis=1)
+        self.poses, self.shape = poses, whitening.shape[1::-1]
+        self.source = (poses.reference_position - poses.reference_position.mean(axis=0)).T
+        self.back = np.asfortranarray(so3.inverse(poses.rotation))
+        self.lever, self.body = both[:, :3], both[:, 3:]  # of errors in axes of the body
+        self.shift, self.turn = (np.einsum("din,jin->djn", of, R) for of in (self.lever, self.body))
+        self.clock = np.einsum("din,in->dn", both, motion.T)
+
+    def at(self, values: Nuisance) -> Floats:
+        """u. -> (d, n)."""
+        poses = self.poses
+        white: Floats = -values.clock_s * self.clock
+        if poses.moves:
+            moved = self._moved(values) + (values.shift - poses.position).T
+            white += np.einsum("din,in->dn", self.shift, moved)
+            white -= np.einsum("din,i->dn", self.lever, values.lever_m)
+        if poses.turns:
+            turned = so3.compose(self.back, so3.compose(values.turn, poses.reference_rotation))
+            f = so3.log(so3.compose(turned, so3.inverse(values.body)))
+            white += np.einsum("din,in->dn", self.body, f.T)
+        return white
+
+    def columns(self, freedoms: tuple[Freedom, ...], values: Nuisance) -> Floats:
+        """Derivatives of u by the freedoms. -> (p, d n)."""
+        out = np.empty((sum(widths(freedoms)), *self.shape))
+        start = 0
+        for each, width in zip(freedoms, widths(freedoms), strict=True):
+            self._fill(out[start : start + width], each, values)
+            start += width
+        return out.reshape(len(out), self.clock.size)
+
+    def _fill(self, out: Floats, freedom: Freedom, values: Nuisance) -> None:
+        """Write the derivatives by one freedom. (width, d, n)."""
+        if freedom == "translation":
+            out[:] = self.shift.transpose(1, 0, 2)
+        elif freedom == "lever arm":
+            np.negative(self.lever.transpose(1, 0, 2), out=out)
+        elif freedom == "body rotation":
+            np.negative(self.body.transpose(1, 0, 2), out=out)
+        elif freedom == "clock":
+            np.negative(self.clock, out=out[0])
+        elif freedom == "scale":
+            arm = so3.matrix(values.turn) @ self.source
+            np.einsum("din,in->dn", self.shift, arm, out=out[0])
+        else:
+            moved, shift = self._moved(values), self.shift.transpose(1, 0, 2)
+            for at, axis in enumerate((2,) if freedom == "yaw" else range(3)):
+                j, k = (axis + 1) % 3, (axis + 2) % 3
+                out[at] = self.turn[:, axis] + shift[k] * moved[j] - shift[j] * moved[k]
+
+    def _moved(self, values: Nuisance) -> Floats:
+        """k N x. -> (3, n)."""
+        return values.scale * so3.matrix(values.turn) @ self.source
+
+
 @dataclass(frozen=True)
 class BestCaseFit:
     """The least sum of squares that was found.
@@ -322,7 +390,7 @@ def fit_best_case(
     """
     fit = None
     if start is None:
-        fit = _fit_from_starts(poses, freedoms, _whitening(poses))
+        fit = _fit_from_starts(WhitenedErrors(poses), freedoms)
         start = fit.values
     moved = poses
     if np.any(start.lever_m):
@@ -332,13 +400,12 @@ def fit_best_case(
             moved = poses
     if fit is not None and moved is poses:
         return fit
-    return replace(_descend(moved, freedoms, start, _whitening(moved)), poses=poses)
+    return replace(_descend(WhitenedErrors(moved), freedoms, start), poses=poses)
 
 
-def _fit_from_starts(
-    poses: MatchedPoses, freedoms: tuple[Freedom, ...], whitening: Floats
-) -> BestCaseFit:
+def _fit_from_starts(errors: WhitenedErrors, freedoms: tuple[Freedom, ...]) -> BestCaseFit:
     """As the tracks are; by weighted positions; by rotations: the best of them."""
+    poses = errors.poses
     of_world = tuple(freedom for freedom in freedoms if freedom not in OF_BODY)
     body = "body rotation" in freedoms
     plain = Nuisance(poses.reference_position.mean(axis=0))
@@ -351,16 +418,16 @@ def _fit_from_starts(
     tried: list[BestCaseFit] = []
     for start in starts:
         if not any(_is_near(start, each.values) for each in tried):
-            tried.append(_descend(poses, of_world, start, whitening))
+            tried.append(_descend(errors, of_world, start))
     best = min(tried, key=lambda each: each.excess)
     if freedoms == of_world:
         return best
     if not body:
-        return _descend(poses, freedoms, best.values, whitening)
+        return _descend(errors, freedoms, best.values)
     bodies = (_mean_body(poses, each.values) for each in tried)
-    found = [_descend(poses, freedoms, each, whitening) for each in bodies]
+    found = [_descend(errors, freedoms, each) for each in bodies]
     fit = min(found, key=lambda each: each.excess)
-    return fit if fit.excess <= best.excess else _descend(poses, freedoms, best.values, whitening)
+    return fit if fit.excess <= best.excess else _descend(errors, freedoms, best.values)
 
 
 def _is_near(start: Nuisance, found: Nuisance) -> bool:
@@ -406,67 +473,14 @@ def _mean_body(poses: MatchedPoses, found: Nuisance) -> Nuisance:
     return replace(found, body=so3.mean(np.einsum("ni,nj->ij", between, between)))
 
 
-def errors_of(poses: MatchedPoses, values: Nuisance, centre: Floats) -> Floats:
-    """(e, f) in body axes, of a reference about its mean position. -> (n, 6)."""
-    moved = values.scale * so3.rotate_all(
-        so3.matrix(values.turn), poses.reference_position - centre
-    )
-    e = so3.rotate_back(poses.rotation, moved + values.shift - poses.position) - values.lever_m
-    f = np.zeros_like(e)
-    if poses.turns:
-        turned = so3.compose(values.turn, poses.reference_rotation)
-        turned = so3.compose(turned, so3.inverse(values.body))
-        f = so3.log(so3.compose(so3.inverse(poses.rotation), turned))
-    motion = poses.motion
-    return np.concatenate(
-        [e - values.clock_s * motion.velocity, f - values.clock_s * motion.rate], axis=1
-    )
-
-
-def _columns(
-    poses: MatchedPoses, freedoms: tuple[Freedom, ...], values: Nuisance, centre: Floats
-) -> Floats:
-    """Derivatives of (e, f) by the freedoms. -> (n, 6, p)."""
-    out = np.zeros((len(poses), 6, sum(widths(freedoms))))
-    back = np.swapaxes(so3.matrix(poses.rotation), 1, 2)
-    start = 0
-    for each, width in zip(freedoms, widths(freedoms), strict=True):
-        column = out[:, :, start : start + width]
-        start += width
-        if each == "translation":
-            column[:, :3] = back
-        elif each == "lever arm":
-            column[:, range(3), range(3)] = -1.0
-        elif each == "body rotation":
-            column[:, range(3, 6), range(3)] = -1.0
-        elif each == "clock":
-            column[:, :3, 0], column[:, 3:, 0] = -poses.motion.velocity, -poses.motion.rate
-        else:
-            arm = so3.rotate_all(so3.matrix(values.turn), poses.reference_position - centre)
-            if each == "scale":
-                column[:, :3, 0] = so3.rotate_back(poses.rotation, arm)
-            else:
-                axes = slice(2, 3) if each == "yaw" else slice(0, 3)
-                column[:, :3] = -back @ so3.hat(values.scale * arm)[:, :, axes]
-                column[:, 3:] = back[:, :, axes]
-    return out
-
-
-def _whitening(poses: MatchedPoses) -> Floats:
-    """L^-1 of the claimed covariances L L^T. (n, d, d)."""
-    return normal.inverse_factor(poses.select_blocks(poses.covariance))
-
-
-def _descend(
-    poses: MatchedPoses, freedoms: tuple[Freedom, ...], start: Nuisance, whitening: Floats
-) -> BestCaseFit:
+def _descend(errors: WhitenedErrors, freedoms: tuple[Freedom, ...], start: Nuisance) -> BestCaseFit:
     """Gauss and Newton's steps from a start, lever arm and clock held to what is plausible.
 
     Where one comes out too large, its square is added to the sum with a growing weight, which ends
     at the least sum within the limit.
     """
     held: dict[Freedom, float] = {}
-    fit = _minimise(poses, freedoms, start, whitening, held)
+    fit = _minimise(errors, freedoms, start, held)
     for _ in range(PRIOR_STEPS):
         large: dict[Freedom, bool] = {
             "lever arm": float(np.linalg.norm(fit.values.lever_m)) > MOST["lever arm"],
@@ -476,62 +490,54 @@ def _descend(
             break
         for each in (name for name, too_large in large.items() if too_large):
             if each not in held:
-                column = whitening @ poses.select(_columns(poses, (each,), fit.values, np.zeros(3)))
+                column = errors.columns((each,), fit.values)
                 held[each] = FIRST_WEIGHT * float(np.sum(column**2)) / GROWTH
             held[each] *= GROWTH
-        fit = _minimise(poses, freedoms, fit.values, whitening, held)
+        fit = _minimise(errors, freedoms, fit.values, held)
     return fit
 
 
 def _minimise(
-    poses: MatchedPoses,
+    errors: WhitenedErrors,
     freedoms: tuple[Freedom, ...],
     values: Nuisance,
-    whitening: Floats,
     held: dict[Freedom, float],
 ) -> BestCaseFit:
     """The least sum |u|^2 near a start, plus the weighted squares of what is held."""
-    centre = poses.reference_position.mean(axis=0)
     weight = np.repeat([held.get(each, 0.0) for each in freedoms], widths(freedoms))
     turning = tuple(each for each in freedoms if each in OF_TURN)  # columns that follow the values
     moves = np.repeat([each in turning for each in freedoms], widths(freedoms))
 
-    def whiten(parts: Floats) -> Floats:
-        return whitening @ poses.select(parts)
-
-    def columns(of: tuple[Freedom, ...]) -> Floats:
-        return whiten(_columns(poses, of, values, centre)).reshape(white.size, -1)
-
     def at(values: Nuisance) -> tuple[Nuisance, Floats, Floats, float]:
-        white = whiten(errors_of(poses, values, centre)[..., None])[..., 0]
+        white = errors.at(values)
         known = {"lever arm": values.lever_m, "clock": np.array([values.clock_s])}
         sizes = (known.get(each, np.zeros(WIDTH.get(each, 3))) for each in freedoms)
         size = np.concatenate([np.zeros(0), *sizes])
-        total = float(np.einsum("nd,nd->", white, white) + weight @ size**2)
+        total = float(np.einsum("dn,dn->", white, white) + weight @ size**2)
         return values, white, size, total
 
     def fall(damping: float) -> tuple[Nuisance, Floats, Floats, float]:
         return at(values.step(freedoms, -solve_shortest(curvature, slope, damping)[0]))
 
     values, white, size, total = at(values)
-    G = columns(freedoms) if freedoms else np.zeros((white.size, 0))
-    curvature = G.T @ G + np.diag(weight)
+    G = errors.columns(freedoms, values)
+    curvature = G @ G.T + np.diag(weight)
     for step in range(STEPS if freedoms else 0):
         settled = COARSE if total > FAR * white.size else SETTLED
-        slope = G.T @ white.reshape(-1) + weight * size
+        slope = G @ white.reshape(-1) + weight * size
         if step:
             if slope @ solve_shortest(curvature, slope)[0] < settled * total:
                 break  # what a next step promises
             if turning:
-                G[:, moves] = columns(turning)
-                slope = G.T @ white.reshape(-1) + weight * size
-                curvature = G.T @ G + np.diag(weight)
+                G[moves] = errors.columns(turning, values)
+                slope = G @ white.reshape(-1) + weight * size
+                curvature = G @ G.T + np.diag(weight)
         before, here = total, (values, white, size, total)
         fallen = (each for each in map(fall, DAMPINGS) if each[-1] < before)
         values, white, size, total = next(fallen, here)
         if not total < (1 - settled) * before:
             break
-    return BestCaseFit(freedoms, values, white, poses)
+    return BestCaseFit(freedoms, values, np.ascontiguousarray(white.T), errors.poses)
 
 
 def solve_shortest(curvature: Floats, slope: Floats, damping: float = 0.0) -> tuple[Floats, int]:

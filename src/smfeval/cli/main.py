@@ -50,8 +50,6 @@ Exit codes: 0 fine, 1 a condition of --fail-if holds, 2 bad input or no room, 3 
 ENDING_SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
-LARGEST_KEPT = 2**25  # bytes of an array; more is refused by older versions
 BUG_EXIT_CODE = 3  # neither bad input (2) nor a condition that holds (1)
 
 REMEDIES = {
@@ -239,23 +237,11 @@ def run_verb(verb: str, arguments: list[str]) -> int:
         code: int = load_plugin(PLUGIN_VERBS, verb).run(arguments)
         return code
     from smfeval.cli.verb_flags import FLAGS  # noqa: PLC0415  --help starts in a blink
+    from smfeval.maths.memory import keep_freed_memory  # noqa: PLC0415
 
     chosen = FLAGS[verb]().parser(verb).parse_args(arguments)
     keep_freed_memory()
     return import_module(f"smfeval.cli.{verb}").run(chosen)
-
-
-def keep_freed_memory() -> None:
-    """Keep what arrays free for the next ones, where the C library is GNU's.
-
-    Pages that are given back and asked for anew took an eighth of the CPU at a million scans.
-    """
-    import ctypes  # noqa: PLC0415  numpy imports it, too
-
-    with suppress(AttributeError, OSError, TypeError):  # another C library
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
-        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def error_sentence(error: "SmfevalError") -> str:

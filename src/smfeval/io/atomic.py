@@ -113,6 +113,11 @@ def remove_temporary_files() -> None:
         path.unlink(missing_ok=True)
 
 
+def forget_temporary_files() -> None:
+    """For a process that was forked: they are its parent's."""
+    _TEMPORARY.clear()
+
+
 def _rename(targets: dict[Path, Path]) -> None:
     """Put new files in the place of old ones; if one cannot be, those before it are put back."""
     import shutil  # noqa: PLC0415  brings packers along, and reading does not need it

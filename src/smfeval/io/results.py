@@ -5,10 +5,9 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from smfeval import words
 from smfeval.evaluation import Evaluation
@@ -19,9 +18,19 @@ from smfeval.score import RULES
 from smfeval.score.pit import effective_particles
 from smfeval.summarise.windows import path_length
 
+if TYPE_CHECKING:
+    import polars as pl
 
-def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
+
+def per_scan_table(evaluation: Evaluation) -> "pl.DataFrame":
     """One row per scored scan."""
+    import polars as pl  # noqa: PLC0415  workers of a study need the columns alone
+
+    return pl.DataFrame(per_scan_columns(evaluation))
+
+
+def per_scan_columns(evaluation: Evaluation) -> dict[str, Any]:
+    """One value per scored scan in each."""
     scored, residuals = evaluation.position, evaluation.position.residuals
     columns: dict[str, Any] = {
         "stamp": scored.estimate.stamp,
@@ -52,11 +61,13 @@ def per_scan_table(evaluation: Evaluation) -> pl.DataFrame:
             full = np.full(len(stamp), np.nan)
             full[ours] = values[theirs]
             columns[name if own else f"{name}_{other.space.name}"] = full
-    return pl.DataFrame(columns)
+    return columns
 
 
 def write_per_scan(evaluations: list[Evaluation], path: Path) -> None:
     """Write the scores of one or several estimates; a column names the estimate."""
+    import polars as pl  # noqa: PLC0415  as above
+
     parts = []
     for evaluation in evaluations:
         name = pl.lit(evaluation.estimate.provenance.name).alias("estimate")

@@ -7,7 +7,7 @@ estimate of the long-run variance does not (compare Mueller and Watson, "Measuri
 long-run predictions", Review of Economic Studies 83, 2016).
 """
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -229,14 +229,21 @@ TINY = 1e-200  # a constant series gets a distribution of no width, and no divis
 class MeanPosterior:
     """Distribution of (true mean - series mean): weights, centres and scales, (..., G).
 
-    `variance` (...) is the typical (geometric mean) variance of the series mean.
+    `variances` (..., G) are those of the series mean.
     """
 
     weight: Floats
     centre: Floats
     scale: Floats
     degrees: int
-    variance: Floats
+    variances: Floats
+
+    @cached_property
+    def variance(self) -> Floats:
+        """The typical (geometric mean) variance of the series mean. (...)."""
+        each = np.einsum("...g,...g->...", self.weight, np.log(self.variances))
+        typical: Floats = np.exp(each)
+        return typical
 
     def cdf(self, offset: Floats) -> Floats:
         """Probability that true mean - series mean is at most `offset`. (...) -> (...)."""
@@ -301,13 +308,12 @@ def posterior_of_sums(sums: Floats, n: int) -> MeanPosterior:
     weight /= weight.sum(axis=-1, keepdims=True)
 
     size = square / degrees / n
-    log_variance = np.log(size * models.variance)
     return MeanPosterior(
         weight=weight,
         centre=-(y @ models.regression.T) / np.sqrt(n),
         scale=np.sqrt(size * models.residual),
         degrees=degrees,
-        variance=np.exp(np.einsum("...g,...g->...", weight, log_variance)),
+        variances=size * models.variance,
     )
 
 

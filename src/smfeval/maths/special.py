@@ -32,7 +32,8 @@ def t_cdf(degrees: int, t: Floats) -> Floats:
     last, *before = _coefficients(degrees)
     series = np.full_like(t, last)
     for coefficient in before:
-        series = series * cosine2 + coefficient
+        series *= cosine2
+        series += coefficient
     if degrees % 2 == 0:
         return 0.5 + 0.5 * sine * series
     theta = np.arctan(t / np.sqrt(degrees))

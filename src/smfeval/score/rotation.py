@@ -166,11 +166,17 @@ def _is_small(error: Floats, covariance: Floats) -> Bools:
 
 
 def _chordal_energy(error: Floats, covariance: Floats, *, beta: float) -> Floats:
-    across = shrink_across(error)
-    seen = symmetrise(across @ covariance @ across)
-    apart = symmetrise(2 * (between := shrink_between(covariance)) @ covariance @ between)
+    seen = _between(shrink_across(error), covariance)
+    apart = _between(shrink_between(covariance), 2 * covariance)
     score = expected_chord(error, seen, beta=beta)
     return score - 0.5 * expected_central_chord(apart, beta=beta)
+
+
+def _between(outer: Floats, inner: Floats) -> Floats:
+    """B S B of symmetric matrices; a product for each takes three times as long. (n, 3, 3)."""
+    B, S = (np.ascontiguousarray(each.transpose(1, 2, 0)) for each in (outer, inner))
+    product = np.einsum("ijn,jkn->ikn", np.einsum("ijn,jkn->ikn", B, S), B)
+    return symmetrise(product.transpose(2, 0, 1))
 
 
 def shrink_across(error: Floats) -> Floats:

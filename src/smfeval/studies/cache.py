@@ -16,13 +16,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache, partial
 from importlib.metadata import version
-from io import BytesIO
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from stat import S_ISDIR, S_ISREG
+from typing import Any
 
 import numpy as np
 
@@ -31,14 +31,12 @@ from smfeval.compare.sensitivity import Alternative
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError, OptionError
 from smfeval.io.atomic import replacing
+from smfeval.io.parquet_columns import Columns, parquet_of
 from smfeval.io.remote import forget_copies
 from smfeval.io.source import existing_file, is_folder
 from smfeval.judge.evidence import TrackEvidence
 from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
 IGNORED_FOLDERS = ("cli", "show")  # not on the way to a score
@@ -47,7 +45,8 @@ DIGEST_BYTES = 20
 ALGORITHM = "sha256"  # of what files hold: processors have it built in
 CHANGED = "the file changed while it was read; run again"
 COARSE_NS = 1_000_000  # a time of change that is a multiple of it is of a coarse clock
-CLOCK_STEP_NS = 2_000_000_000  # the coarsest step of the clocks of file systems
+COARSE_STEP_NS = 2_000_000_000  # of the coarsest clock of a file system
+FINE_STEP_NS = 100_000_000  # of other clocks, which step as the kernel's does: ten steps and more
 
 
 def digest_value(value: Any) -> str:
@@ -119,17 +118,22 @@ def digest_path(path: Path) -> str:
     It is remembered as long as the state of the file is the same (`keep_digests`). A file that
     changed a moment ago may change again within one step of the clock; it is hashed each time.
     """
-    if is_folder(path):
-        inside = sorted(each for each in path.rglob("*") if each.is_file())
-        return digest_value([(each.name, digest_path(each)) for each in inside])
     try:
-        state = _state(existing_file(path))
-        if time.time_ns() - max(state[-2:]) < CLOCK_STEP_NS:
+        found = path.stat()
+        if S_ISDIR(found.st_mode):
+            inside = sorted(each for each in path.rglob("*") if each.is_file())
+            return digest_value([(each.name, digest_path(each)) for each in inside])
+        if not S_ISREG(found.st_mode):
+            existing_file(path)  # tells what it is instead
+        state = _state(found)
+        step_ns = FINE_STEP_NS if _is_exact(state) else COARSE_STEP_NS
+        if time.time_ns() - max(state[-2:]) < step_ns:
             return _hash_file(path)
         if state not in _DIGESTS:
             _DIGESTS[state] = _EARLIER.get(state) or _hash_file(path)
         return _DIGESTS[state]
     except OSError as error:
+        existing_file(path)  # tells where there is none
         raise FormatError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
@@ -141,14 +145,18 @@ def file_states(path: Path) -> tuple[FileState, ...]:
     if is_folder(path):
         return tuple(state for each in sorted(path.rglob("*")) for state in file_states(each))
     try:
-        return (_state(path),)
+        return (_state(path.stat()),)
     except OSError:
         return ()
 
 
-def _state(path: Path) -> FileState:
-    found = path.stat()
+def _state(found: os.stat_result) -> FileState:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _is_exact(state: FileState) -> bool:
+    """Whether the clock of its file system is not coarse."""
+    return state[-1] % COARSE_NS != 0
 
 
 @contextmanager
@@ -199,7 +207,7 @@ def keep_digests(folder: Path, run: str) -> Iterator[None]:
     with suppress(OSError, ValueError, TypeError):
         _EARLIER.update({tuple(state): str(of) for state, of in json.loads(kept.read_bytes())})
     yield
-    exact = {state: of for state, of in _DIGESTS.items() if state[-1] % COARSE_NS}
+    exact = {state: of for state, of in _DIGESTS.items() if _is_exact(state)}
     if exact != _EARLIER:
         with replacing(kept) as temporary:
             temporary.write_text(json.dumps(list(exact.items())))
@@ -250,7 +258,7 @@ class Cache:
         except (OSError, FormatError, ValueError, KeyError, TypeError):
             return None
 
-    def save(self, result: Result, frame: "pl.DataFrame | None") -> None:
+    def save(self, result: Result, columns: Columns | None) -> None:
         """Keep a result; raises where the folder is not there or cannot be written."""
         if not self.folder.is_dir():
             raise OptionError(
@@ -259,12 +267,11 @@ class Cache:
             )
         make_folder(self._file(result.key, "").parent)
         scans = None
-        if frame is not None:
-            memory = BytesIO()
-            frame.write_parquet(memory)
+        if columns is not None:
+            file = parquet_of(columns)
             with replacing(self.scans(result.key)) as temporary:
-                temporary.write_bytes(memory.getvalue())
-            scans = digest_bytes(memory.getvalue())
+                temporary.write_bytes(file)
+            scans = digest_bytes(file)
         found = _encode(result)
         document = {
             "schema": SCHEMA,
@@ -294,11 +301,10 @@ def _checksum(found: Any, scans: str | None) -> str:
 
 def _encode(value: Any) -> Any:
     """A result as JSON data, without what names its task."""
-    if isinstance(value, TaskResult | PairResult):
-        found = (each.name for each in fields(value) if each.name not in NAMES_OF_TASK)
-        return {name: _encode(getattr(value, name)) for name in found}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _encode(inner) for name, inner in asdict(value).items()}
+    if is_dataclass(value):
+        left_out = NAMES_OF_TASK if isinstance(value, TaskResult | PairResult) else ()
+        names = (each.name for each in fields(value) if each.name not in left_out)
+        return {name: _encode(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [_encode(each) for each in value]
     return repr(value) if isinstance(value, float) and not isfinite(value) else value
@@ -308,7 +314,7 @@ def _decode(found: dict[str, Any]) -> dict[str, Any]:
     """Fields of a result from what `_encode` made of them."""
 
     def plain(value: Any) -> Any:
-        return float(value) if value in NOT_FINITE else value
+        return float(value) if isinstance(value, str) and value in NOT_FINITE else value
 
     def made(kind: type, value: dict[str, Any] | None) -> Any:
         return None if value is None else kind(**{k: plain(v) for k, v in value.items()})

@@ -21,7 +21,6 @@ from smfeval.compare.across import losses_of
 from smfeval.compare.duels import FEWEST, LEVEL, SignedRank, differences, holm, signed_rank
 from smfeval.dataclass import dataclass
 from smfeval.errors import FormatError
-from smfeval.io.parquet import read_table
 from smfeval.io.source import is_file
 from smfeval.maths.arrays import Floats
 from smfeval.studies.result import NO_FILE, PROPER
@@ -150,6 +149,8 @@ Store = dict[Run, dict[str, Any]]
 
 def _load(folder: Path) -> Store:
     """The rows of a store, by run, in its order."""
+    from smfeval.io.parquet import read_table  # noqa: PLC0415  polars is slow to import
+
     path = folder / TASKS
     if not is_file(path):
         raise FormatError(f"{folder}: this is no output folder of a study; there is no {TASKS}")

@@ -186,6 +186,8 @@ def is_failure(result: TaskResult | PairResult) -> bool:
 
 def intern_texts(value: Any) -> Any:
     """The value with equal texts kept once: those of many results are alike."""
+    if value is None or type(value) is float:  # most are
+        return value
     if isinstance(value, str):
         return intern(value)
     if isinstance(value, tuple):

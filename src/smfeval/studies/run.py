@@ -236,6 +236,9 @@ def run_tasks(
 
     def file(done: TaskOutcome) -> TaskOutcome:
         """Name the source as the plan does, and show the scans of the task in their partition."""
+        if not done.cached:  # workers work: time to import what writes the tables
+            import polars  # noqa: F401, PLC0415  starts threads: workers are forked before
+
         result = done.result
         if isinstance(result, TaskResult):
             if result.failure is None:

@@ -14,12 +14,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-
-import polars as pl
 
 from smfeval.errors import OptionError
 from smfeval.io.atomic import write_parquet
@@ -29,53 +28,56 @@ from smfeval.studies.result import PAIR_NUMBERS, PairResult, TaskResult
 from smfeval.summarise.number import Number
 from smfeval.summarise.numbers import metrics
 
+if TYPE_CHECKING:
+    import polars as pl
+
 TASKS, PAIRS, SCANS = "tasks.parquet", "pairs.parquet", "scans"
-PARTITIONS = {"group": pl.String, "estimator": pl.String, "track": pl.String}
+PARTITIONS = {"group": str, "estimator": str, "track": str}
 
 _NUMBER_FIELDS = {"value": "", "low": "_low", "high": "_high", "n_effective": "_n_effective"}
-_RUN_COLUMNS = {"group": pl.String, "track": pl.String, "repeat": pl.Int64}
-_FAILURE_COLUMNS = {"key": pl.String, "failure": pl.String}
+_RUN_COLUMNS = {"group": str, "track": str, "repeat": int}
+_FAILURE_COLUMNS = {"key": str, "failure": str}
 
 
 def _number_columns(names: Iterable[str]) -> dict[str, Any]:
     """Value, ends, effective scans and the reason for a missing interval of each number."""
     columns: dict[str, Any] = {}
     for name in names:
-        columns |= {f"{name}{suffix}": pl.Float64 for suffix in _NUMBER_FIELDS.values()}
-        columns[f"{name}_reason"] = pl.String
+        columns |= {f"{name}{suffix}": float for suffix in _NUMBER_FIELDS.values()}
+        columns[f"{name}_reason"] = str
     return columns
 
 
 def task_columns() -> dict[str, Any]:
     """Columns of the table of tasks, and their types; each metric has some."""
     return {
-        "estimator": pl.String,
+        "estimator": str,
         **_RUN_COLUMNS,
-        "source": pl.String,
+        "source": str,
         **_FAILURE_COLUMNS,
-        "scans": pl.Int64,
-        "scored": pl.Int64,
-        "verdict": pl.String,
-        "gauge": pl.String,
-        "joint": pl.String,
-        "scored_under": pl.String,
-        "withheld": pl.String,
-        "at_least": pl.Float64,
-        "excess": pl.Float64,
+        "scans": int,
+        "scored": int,
+        "verdict": str,
+        "gauge": str,
+        "joint": str,
+        "scored_under": str,
+        "withheld": str,
+        "at_least": float,
+        "excess": float,
         **_number_columns(metrics()),
-        "notes": pl.List(pl.String),
+        "notes": list[str],
     }
 
 
 PAIR_COLUMNS: dict[str, Any] = {
-    "a": pl.String,
-    "b": pl.String,
+    "a": str,
+    "b": str,
     **_RUN_COLUMNS,
     **_FAILURE_COLUMNS,
-    "matched": pl.Int64,
-    "verdict": pl.String,
+    "matched": int,
+    "verdict": str,
     **_number_columns(PAIR_NUMBERS),
-    "unchecked": pl.String,
+    "unchecked": str,
 }
 
 
@@ -96,8 +98,10 @@ def write_pairs(results: Sequence[PairResult], output: Path) -> Path:
     return _write_table(rows, PAIR_COLUMNS, output / PAIRS)
 
 
-def read_scans(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def read_scans(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFrame":
     """The scans of a run that we wrote; of these columns those that there are."""
+    import polars as pl  # noqa: PLC0415  starts threads, with which no worker is forked
+
     frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     if columns is not None:
         known = frame.collect_schema()
@@ -149,6 +153,8 @@ def _number_cells(numbers: Mapping[str, Number | None]) -> dict[str, float | str
 
 
 def _write_table(rows: Sequence[Mapping[str, Any]], schema: dict[str, Any], path: Path) -> Path:
+    import polars as pl  # noqa: PLC0415  as above
+
     columns = [pl.Series(name, [r.get(name) for r in rows], kind) for name, kind in schema.items()]
     write_parquet(pl.DataFrame(columns), path)
     return path
@@ -168,6 +174,9 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
     It appears whole or not at all; a temporary name stands in the folder `aside`, for readers take
     whatever lies among the partitions.
     """
+    with suppress(OSError):
+        if path.samefile(made):
+            return
     if not made.exists():
         raise OptionError(
             f"{made}: a worker wrote it, but it is not seen here; every worker must see the inputs "
@@ -175,8 +184,6 @@ def link_scans(made: Path, path: Path, *, aside: Path) -> None:
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and path.samefile(made):
-            return
         if path.exists() and not path.is_file():
             raise OptionError(f"{path}: this is no regular file; only those are replaced")
         temporary = aside / f".smfeval.{uuid4().hex}"

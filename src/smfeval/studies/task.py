@@ -4,6 +4,7 @@ The way of a task: `load_or_evaluate` looks up what the cache knows under its ke
 `evaluate_task` (`evaluate_pair`) reads both tracks, scores, and collects the numbers.
 """
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -20,7 +21,9 @@ from smfeval.evaluation import REQUIRED_RULES, Evaluation, Options, evaluate
 from smfeval.io import files_to_read, read
 from smfeval.io.extrinsic import read_extrinsic
 from smfeval.io.formats import sidecar_options
+from smfeval.io.parquet_columns import Columns
 from smfeval.io.remote import file_name, local_path, shown
+from smfeval.io.results import per_scan_columns
 from smfeval.io.source import is_file, is_url
 from smfeval.io.source_text import parse_source
 from smfeval.judge.evidence import TrackEvidence
@@ -45,8 +48,6 @@ from smfeval.summarise.numbers import metrics
 from smfeval.track import AnyTrack, GaussianTrack, ParticleTrack
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from smfeval.compare import Pair
 
 WINDOWS_PER_TRACK = 30  # of the horizon for relative scores: gaps may leave 12, which are needed
@@ -178,20 +179,20 @@ def load_or_evaluate(
     known = None if fresh else load_known(task, cache)
     if known is not None:
         return known
-    frame = None
+    scans = None
     try:
         with unchanged(lambda: files_of(task)):
             key = task_key(task)
             result: Result
             if isinstance(task, Task):
-                result, frame = evaluate_task(task, key)
+                result, scans = evaluate_task(task, key)
             else:
                 result = evaluate_pair(task, key)
     except Exception as error:
         return failed_outcome(task, failure_sentence(error, task))
 
     if result.failure is None:
-        cache.save(result, frame)
+        cache.save(result, scans)
     return TaskOutcome(result, cached=False)
 
 
@@ -241,8 +242,8 @@ def task_key(task: Task | PairTask) -> str:
     )
 
 
-def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame | None]":
-    """Score an estimate; the second is a row per scored scan, None if the task failed."""
+def evaluate_task(task: Task, key: str = "") -> tuple[TaskResult, Columns | None]:
+    """Score an estimate; the second has a value per scored scan, None if the task failed."""
     nothing = task.empty_result(key)
     try:
         reference = _read_cached(task.reference)
@@ -277,7 +278,7 @@ def evaluate_task(task: Task, key: str = "") -> "tuple[TaskResult, pl.DataFrame 
             evidence=track_evidence(evaluation),
             guard=motion_guard(evaluation),
         )
-        return _with_updates(result, task, evaluation), _scan_table(evaluation)
+        return _with_updates(result, task, evaluation), _scan_columns(evaluation)
     except Exception as error:
         return replace(nothing, failure=failure_sentence(error, task)), None
 
@@ -427,13 +428,9 @@ def motion_guard(evaluation: Evaluation) -> tuple[float, float]:
     return UNGUARDED if row is None else row.guard
 
 
-def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
-    """A row per scored scan; columns that a belief does not have are there, and empty."""
-    import polars as pl  # noqa: PLC0415  slow to import
-
-    from smfeval.io.results import per_scan_table  # noqa: PLC0415
-
-    frame, axes = per_scan_table(evaluation), evaluation.options.axes
+def _scan_columns(evaluation: Evaluation) -> Columns:
+    """A value per scored scan; columns that a belief does not have are there, and empty."""
+    found, axes = per_scan_columns(evaluation), evaluation.options.axes
     rules = {*evaluation.options.chosen_rules, *REQUIRED_RULES}
     names = [
         *("stamp", "reference_stamp"),
@@ -442,8 +439,7 @@ def _scan_table(evaluation: Evaluation) -> "pl.DataFrame":
         *(rule for rule in RULES if rule in rules),
         *(f"{rule}_{space}" for space in ("rotation", "pose") for rule in ("nees", "pit")),
     ]
-    empty = pl.lit(None, dtype=pl.Float64)
-    return frame.select(name if name in frame.columns else empty.alias(name) for name in names)
+    return {name: found.get(name) for name in names}
 
 
 def _read_cached(given: Input) -> AnyTrack:
@@ -486,6 +482,8 @@ def failure_sentence(error: Exception, task: Task | PairTask) -> str:
 
 def without_folders(text: str, task: Task | PairTask) -> str:
     """The text with the files of the task named without their folders."""
+    if os.sep not in text and "/" not in text:  # most name no file, which would be looked up
+        return text
     named: dict[str, str] = {}
     for given in task.inputs:
         with suppress(SmfevalError):  # a URL that cannot be had, which may be what is told

@@ -17,11 +17,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from smfeval.errors import OptionError, SmfevalError, reason_of
-from smfeval.io.atomic import remove_temporary_files
+from smfeval.io.atomic import forget_temporary_files, remove_temporary_files
+from smfeval.maths.memory import keep_freed_memory
 from smfeval.studies.task import PairTask, Task, TaskOutcome, failed_outcome
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ ResultStream = Generator[tuple[int, TaskOutcome], None, None]
 PROCESS_DIED = "the process that scored it died, twice (out of memory?)"
 
 HAS_SIGMASK = hasattr(signal, "pthread_sigmask")  # not on Windows
+DEFERRED = (signal.SIGINT, signal.SIGTERM)
+HANG_UP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 Given = TypeVar("Given")
 IN_FLIGHT = 4  # tasks handed out per process: none waits, and memory does not grow with the plan
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -139,11 +143,8 @@ def _script_left_alone() -> Iterator[None]:
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes with one thread each, which end with this one.
-
-    They are spawned: a fork would copy the locks of the threads that polars runs.
-    """
-    context = multiprocessing.get_context("spawn")
+    """Processes with one thread each, which end with this one."""
+    context = multiprocessing.get_context("fork" if _has_one_thread() else "spawn")
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     with terminate_as_interrupt():
@@ -160,8 +161,21 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+def _has_one_thread() -> bool:
+    """Whether this process may be forked, which saves the 0.2 s of imports of each that is spawned.
+
+    A fork copies the locks that other threads hold, but not those who would free them. Threads of
+    libraries count, too (polars starts some when it is imported); only Linux tells how many.
+    """
+    threads = Path("/proc/self/task")
+    return threads.is_dir() and len(list(threads.iterdir())) == 1
+
+
 def _start_worker() -> None:
-    """Let Ctrl-C end a worker at once and in silence, and the end of its parent, too."""
+    """Let Ctrl-C end a worker at once and in silence, and the end of its parent, too.
+
+    It leaves alone what its parent was writing when it was forked.
+    """
 
     def end_with_parent() -> None:
         parent = multiprocessing.parent_process()
@@ -170,46 +184,53 @@ def _start_worker() -> None:
         remove_temporary_files()
         os._exit(1)
 
+    forget_temporary_files()
     allow_interrupt()
+    keep_freed_memory()
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 @contextmanager
 def defer_interrupt() -> Iterator[None]:
-    """Hear Ctrl-C after the block only. A process that starts within it waits for `hear`.
+    """Hear Ctrl-C and SIGTERM after the block only. A process that starts within it waits, too.
 
-    It inherits the mask, and so imports what it needs in peace instead of telling where it was
-    interrupted. The handler is for other threads of ours, which may catch the signal for us.
+    It inherits the mask until `allow_interrupt`, and so imports what it needs in peace instead of
+    telling where it was interrupted. The handler is for other threads of ours, which may catch the
+    signal for us.
     """
     if not (HAS_SIGMASK and threading.current_thread() is threading.main_thread()):
         yield
         return
     heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = {
+        each: signal.signal(each, lambda number, _: heard.append(number)) for each in DEFERRED
+    }
+    signal.pthread_sigmask(signal.SIG_BLOCK, DEFERRED)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, DEFERRED)
+        for each, handler in before.items():
+            signal.signal(each, handler)
         if heard:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(heard[0])
 
 
 def allow_interrupt() -> None:
     """Let Ctrl-C (and SIGTERM) end this process at once and in silence, also one that came before.
 
-    Nothing half-written stays.
+    Nothing half-written stays. What `nohup` has us ignore stays ignored.
     """
 
     def end(number: int, frame: object) -> None:
         remove_temporary_files()
         os._exit(128 + number)
 
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, end)
+    for each in (*DEFERRED, *HANG_UP):
+        if signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, end)
     if HAS_SIGMASK:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, DEFERRED)
 
 
 @contextmanager
