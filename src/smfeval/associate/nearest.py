@@ -7,7 +7,7 @@ import numpy as np
 from smfeval import words
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError, Remedy
-from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of, spaced_indices
+from smfeval.maths.arrays import Floats, Ints, median_of, quantile_of
 from smfeval.maths.stamps import NANOSECONDS, seconds_text
 from smfeval.options import TOLERANCE_S
 
@@ -130,17 +130,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.estimate)
 
-    def thin(self, most: int | None) -> "Pairs":
-        """At most so many pairs, evenly spaced; all where None."""
-        if most is None or len(self) <= most:
-            return self
-        at = spaced_indices(len(self), most)
-        rows = {
-            name: values[at]
-            for name in ("estimate", "reference", "gap_s", "moved_m", "open_m")
-            if (values := getattr(self, name)) is not None
-        }
-        return replace(self, **rows)
+    def __getitem__(self, chosen: Ints) -> "Pairs":
+        rows = ("estimate", "reference", "gap_s", "moved_m", "open_m")
+        known = ((name, getattr(self, name)) for name in rows)
+        return replace(self, **{name: row[chosen] for name, row in known if row is not None})
 
     @property
     def moves(self) -> "Moves | None":

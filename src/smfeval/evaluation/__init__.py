@@ -30,10 +30,11 @@ from smfeval.evaluation.scoring import (
     summarise,
 )
 from smfeval.judge.decide import Verdict
-from smfeval.maths.arrays import Ints, spaced_indices
+from smfeval.maths.arrays import Choice, Ints, count_gaps, spaced_indices
 from smfeval.options import Options
 from smfeval.schema import ALIGNMENTS, AlignmentKind
 from smfeval.summarise.relative import relative_errors
+from smfeval.summarise.windows import scans_of_windows
 from smfeval.track import AnyTrack, GaussianTrack, Track
 from smfeval.why.two_tracks import MatchedTracks, doubts_beside
 
@@ -126,13 +127,19 @@ def judge_again(
 ) -> tuple[JudgedTracks, Verdict]:
     """The verdict on the position under other options, and what it looked at.
 
-    Without rotation, pose and doubts about the files, which change nothing of it; and without the
-    scans that no fit looks at, unless what is left to score or regular must be chosen among all.
+    Without rotation, pose and doubts about the files, which change nothing of it; and on the scans
+    that verdicts look at alone, unless those that are left to score, or regular, must be chosen
+    among all.
     """
-    estimate, kind = found.estimate, options.alignment
-    chosen = options.fit_on is not None or kind == "first-pose" or found.position.singular
+    estimate, implied = (
+        found.estimate,
+        found.claim is not None and found.claim.joint.kind != "unknown",
+    )
+    chosen = options.fit_on is not None or options.alignment == "first-pose"
     whole = chosen or not isinstance(estimate, GaussianTrack) or estimate.cross is not None
-    tracks = align_tracks(estimate, reference, options, pairs, most=None if whole else MOST_SCANS)
+    whole |= found.position.singular > 0 or (implied and bool(count_gaps(estimate.stamp)[-1]))
+    some = scans_of_windows if implied else partial(spaced_indices, most=MOST_SCANS)
+    tracks = align_tracks(estimate, reference, options, pairs, choose=None if whole else some)
     options, left, claim = tracks.options, tracks.left, tracks.claim()
     assert claim is not None
     position = score_position(tracks.estimate, tracks.reference, claim, left, options)
@@ -207,14 +214,16 @@ def align_tracks(
     options: Options,
     pairs: Pairs | None = None,
     *,
-    most: int | None = None,
+    choose: Choice | None = None,
 ) -> AlignedTracks:
-    """Bring both tracks to one body, one clock and one world; `most` matched scans, spaced."""
+    """Bring both tracks to one body, clock and world; of the matched scans, those chosen."""
     estimate = to_common_body(estimate, reference, options.extrinsic)
     kind = choose_alignment(estimate, options.alignment)
 
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
-    pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs, most=most)
+    pairs, reference, pair_notes = pair_scans(
+        estimate, reference, options, clock, pairs, choose=choose
+    )
     options = replace(options, tolerance_s=pairs.tolerance_s)
     joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
     motion = body_motion(estimate.stamp, estimate.position, estimate.rotation)[pairs.estimate]
