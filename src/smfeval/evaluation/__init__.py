@@ -131,14 +131,11 @@ def judge_again(
     that verdicts look at alone, unless those that are left to score, or regular, must be chosen
     among all.
     """
-    estimate, implied = (
-        found.estimate,
-        found.claim is not None and found.claim.joint.kind != "unknown",
-    )
+    estimate, by_motion = found.estimate, found.verdict.by == "relative motion"
     chosen = options.fit_on is not None or options.alignment == "first-pose"
     whole = chosen or not isinstance(estimate, GaussianTrack) or estimate.cross is not None
-    whole |= found.position.singular > 0 or (implied and bool(count_gaps(estimate.stamp)[-1]))
-    some = scans_of_windows if implied else partial(spaced_indices, most=MOST_SCANS)
+    whole |= found.position.singular > 0 or (by_motion and bool(count_gaps(estimate.stamp)[-1]))
+    some = scans_of_windows if by_motion else partial(spaced_indices, most=MOST_SCANS)
     tracks = align_tracks(estimate, reference, options, pairs, choose=None if whole else some)
     options, left, claim = tracks.options, tracks.left, tracks.claim()
     assert claim is not None
