@@ -265,3 +265,20 @@ def test_spires_references_predict_poses_left_out(shared_data, name, rng):
         found, error, _ = withheld(track, kept)
         held.append(inside(error, found.observation_covariance))
     assert 0.85 <= np.mean(held) <= 0.95
+
+
+def test_spaced_scans_of_a_long_track_have_the_poses_that_all_would_give(rng):
+    reference = carried(9000, rng)
+    stamps = np.sort(np.concatenate([between(reference), reference.stamp[:1] - 1000]))
+    whole, some = (
+        interpolate(reference, stamps),
+        interpolate(reference, stamps, choose=lambda count: np.arange(0, count, 225)),
+    )
+    assert len(some) == 40
+    assert (some.scans, some.outside) == (whole.scans, whole.outside)
+    row = np.flatnonzero(np.isin(whole.index, some.index))
+    assert (np.diff(row) > 200).all()
+    for name in ("position", "rotation"):
+        expected = getattr(whole.track, name)[row]
+        np.testing.assert_allclose(getattr(some.track, name), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(some.track.covariance, whole.track.covariance[row], rtol=1e-6)

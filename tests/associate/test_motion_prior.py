@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
+from smfeval.associate import motion_prior
 from smfeval.associate.gp import Widening, widening
 from smfeval.associate.motion_prior import (
     WEAK,
@@ -15,11 +16,13 @@ from smfeval.associate.motion_prior import (
     Instants,
     MotionPrior,
     bridge,
+    filter_chain,
+    filter_in_turn,
     fit_prior,
-    innovations,
     interpolate_curve,
     prefix_sums,
     process_covariance,
+    separable_chain,
     smooth_chain,
     transition,
 )
@@ -218,10 +221,48 @@ def test_innovations_of_draws_are_white_and_of_the_predicted_size(rng):
     first = np.zeros((2, 3))
     first[0] = y[0]
     phi, q = transition(step, 2), process_covariance(step, 2)
-    error, variance = innovations(Chain(first, start, phi, q, y[:, None, :], every))
-    white = (error / np.sqrt(variance))[10:, 0]
+    found = filter_in_turn(Chain(first, start, phi, q, y[:, None, :], every))
+    white = found.innovation[10:, 0] / np.sqrt(found.variance[10:, None])
     assert white.var() == pytest.approx(1.0, abs=0.05)
     assert abs(np.mean(white[1:] * white[:-1])) < 0.03
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ratio", [1e-6, 1.0, 1e6])
+def test_the_filter_in_turn_ends_where_the_tree_does(order, ratio, rng):
+    step = irregular(40, rng, 1.0)[:, None] * [1.0, 2.0, 3.0]
+    seen = rng.normal(size=(40, 3, 2)).cumsum(axis=0)
+    chain = separable_chain(step, seen, order, np.array(ratio))
+    last, states = filter_in_turn(chain).last, filter_chain(chain)
+    np.testing.assert_allclose(last.mean[0], states.mean[-1], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(last.covariance[0], states.covariance[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ratio", [1e-8, 1e-2, 1.0, 1e3, 1e5])
+def test_a_few_instants_of_a_long_track_are_answered_nearby(order, ratio, rng, monkeypatch):
+    step = irregular(20_000, rng)
+    step[7000] = 300.0
+    motion = MotionPrior(order, SHAPE, ratio * 0.1 ** (2 * order - 1))
+    time = np.concatenate([[0.0], np.cumsum(step)])[:, None]
+    y = 10 * np.sin(time * [0.3, 0.7, 1.1]) + 0.01 * rng.normal(size=(len(time), 3))
+    left = np.unique([0, 3, 40, *rng.integers(0, len(step), 20), 6990, 7000, 7003, len(step) - 1])
+    at = Instants(left, 0.3 * step[left], 0.7 * step[left])
+    smoothed = []
+
+    def smooth(chain):
+        smoothed.append(len(chain.observed))
+        return smooth_chain(chain)
+
+    monkeypatch.setattr(motion_prior, "smooth_chain", smooth)
+    mean, covariance = interpolate_curve(step, y, motion, at)
+    assert max(smoothed) < 5000
+    monkeypatch.setattr(motion_prior, "_states_around", motion_prior._states_of_all)
+    whole, spread = interpolate_curve(step, y, motion, at)
+    assert smoothed[-1] == len(y)
+    sigma = np.sqrt(np.einsum("nii->ni", spread))
+    np.testing.assert_allclose(mean / sigma, whole / sigma, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(covariance, spread, rtol=1e-5)
 
 
 @pytest.mark.parametrize("order", ORDERS)

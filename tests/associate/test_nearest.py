@@ -215,3 +215,11 @@ def test_speed_on_a_straight_path_is_that_of_the_path_at_every_pose(rng):
 
 def test_one_pose_has_no_speed():
     np.testing.assert_array_equal(speeds(stamps(1), np.ones((1, 3))), [0.0])
+
+
+def test_some_of_the_pairs_keep_all_that_is_known_of_them():
+    pairs = nearest(10 * np.arange(9) * MS, 10 * np.arange(9) * MS + MS)
+    some = pairs[np.array([2, 5])]
+    assert some.estimate.tolist() == some.reference.tolist() == [2, 5]
+    assert some.gap_s == pytest.approx([1e-3, 1e-3])
+    assert (some.scans, some.poses, some.moved_m) == (9, 9, None)

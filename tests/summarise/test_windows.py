@@ -306,3 +306,18 @@ def test_columns_cost_their_degrees_of_freedom(rng):
     found = made.without_columns(Windows(1, first, first + 1, error, unit, columns))
     assert found.fitted == 3
     np.testing.assert_allclose(found.error, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("scans", [15, 300, 2000, 2001, 2499, 5000, 99_999, 123_457])
+def test_the_windows_of_all_scans_end_at_a_few(scans):
+    some, unknown = made.scans_of_windows(scans), Joint("unknown")
+    assert len(some) <= 2000
+    assert (np.diff(some) > 0).all()
+    assert some[-1] < scans
+    for few, horizon in zip(made.horizons(len(some)), made.horizons(scans), strict=True):
+        ours, theirs = (
+            made.window_ends(unknown, h, n) for h, n in ((few, len(some)), (horizon, scans))
+        )
+        np.testing.assert_array_equal(some[np.array(ours)], theirs)
+        half, half_of_all = (ours[1] <= (len(some) - 1) // 2), theirs[1] <= (scans - 1) // 2
+        np.testing.assert_array_equal(half, half_of_all)

@@ -13,6 +13,7 @@ from smfeval import Options, read, read_extrinsic
 from smfeval.align.fit import Alignment
 from smfeval.align.nuisance import body_motion
 from smfeval.evaluation import evaluate
+from smfeval.evaluation.scoring import score_position
 from smfeval.judge.decide import Facts, Verdict
 from smfeval.judge.levels import largest_mean
 from smfeval.maths import so3
@@ -234,6 +235,35 @@ def test_fewer_axes_are_explained_alike(rng, axes):
 def test_positions_without_orientation_have_a_clock_and_no_lever_arm(rng):
     found = explanations_of(belief(remembering(rng, N, 0.1), oriented=False), reference())
     assert rows(found)["extrinsic and time offset"].assumed.endswith(" ms)")
+
+
+@pytest.mark.parametrize(
+    ("by", "tight"),
+    [("any correlation", None), ("any correlation", 0.02), ("relative motion", 0.5)],
+)
+def test_a_long_track_is_asked_again_on_the_scans_of_verdicts_alone(by, tight, rng, monkeypatch):
+    n, asked = 5000, []
+    tracks = belief(remembering(rng, n, 0.1), gauge="se3"), reference(n)
+    if tight is not None:
+        tracks = dead_reckoning(rng, n).scaled(tight).tracks()
+    evaluation = evaluate(*tracks)
+
+    def score(estimate, *more):
+        asked.append(len(estimate))
+        return score_position(estimate, *more)
+
+    monkeypatch.setattr("smfeval.evaluation.score_position", score)
+    few = rows(other_explanations(evaluation))
+    monkeypatch.setattr("smfeval.evaluation.spaced_indices", lambda count, most: np.arange(count))
+    monkeypatch.setattr("smfeval.evaluation.scans_of_windows", np.arange)
+    whole = rows(other_explanations(evaluation))
+    assert asked == [2000, 2000, n, n]
+    assert whole["alignment sim3"].verdict.by == by
+    same = 1e-4 if by == "any correlation" else 1e-3  # the same scans; others, of the same windows
+    for name, row in whole.items():
+        ours, all_of_them = few[name].verdict, row.verdict
+        assert (ours.label, ours.by) == (all_of_them.label, all_of_them.by)
+        assert ours.at_least == pytest.approx(all_of_them.at_least, rel=same)
 
 
 def test_plain_poses_have_causes_and_no_verdict_to_explain():

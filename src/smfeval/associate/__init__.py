@@ -29,7 +29,7 @@ from smfeval.associate.moved import move_reference, with_covariance
 from smfeval.associate.nearest import ROLES, GapRisk, Pairs, gap_risk, nearest
 from smfeval.errors import PairingError
 from smfeval.maths import se3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Choice, Floats
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.maths.symmetric import chunks
 from smfeval.options import TOLERANCE_S, Options
@@ -80,6 +80,8 @@ def pair_scans(
     options: Options,
     clock: "TimeOffset | None" = None,
     pairs: Pairs | None = None,
+    *,
+    choose: Choice | None = None,
 ) -> tuple[Pairs, Track, tuple[str, ...]]:
     """Pairs, the pose of the reference that belongs to each of them, and notes.
 
@@ -87,12 +89,13 @@ def pair_scans(
     `nearest` it stays. By `gp` the reference is a continuous motion: it is interpolated to the
     stamps of the estimate. What either does not know enters as the reference's covariance, and so
     does the noise that the options assume of it. `clock` is the offset that was found, to be named
-    where the tracks then do not meet. `pairs` may be given.
+    where the tracks then do not meet. `pairs` may be given. Of the pairs, those chosen are kept.
     """
     reference, noise_notes = with_white_noise(reference, options.ref_sigma)
     clock_notes = () if clock is None else (clock.sentence,)
     if pairs is not None or options.association != "gp":
         pairs = pairs or nearest_pairs(estimate, reference, options)
+        pairs = pairs if choose is None else pairs[choose(len(pairs))]
         reference, rate_notes = _at_its_rate(reference, pairs, options)
         met, pairs = match_reference(reference, pairs, options)
         if not isinstance(reference, GaussianTrack) and _is_negligible(met, estimate, pairs):
@@ -101,7 +104,9 @@ def pair_scans(
     from smfeval.associate.gp import interpolate  # noqa: PLC0415  its optimiser is slow to import
 
     try:
-        found = interpolate(reference, estimate.stamp, offset_s=options.given_offset_s)
+        found = interpolate(
+            reference, estimate.stamp, offset_s=options.given_offset_s, choose=choose
+        )
     except PairingError as error:
         raise PairingError(f"{clock.sentence}: {error}" if clock else str(error)) from error
     pairs = replace(found.pairs, poses=len(reference))

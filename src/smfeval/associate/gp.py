@@ -46,7 +46,7 @@ from smfeval.associate.nearest import LONGEST_S, Pairs, mismatch
 from smfeval.dataclass import dataclass
 from smfeval.errors import PairingError
 from smfeval.maths import so3
-from smfeval.maths.arrays import Bools, Floats, Ints
+from smfeval.maths.arrays import Bools, Choice, Floats, Ints
 from smfeval.maths.special import chi_squared_tail_quantile
 from smfeval.maths.stamps import NANOSECONDS
 from smfeval.track import GaussianTrack, Track
@@ -217,7 +217,7 @@ def _instants(known: Ints, stamp: Ints) -> Instants:
 
 
 def interpolate(
-    reference: Track, stamps_ns: Ints, *, offset_s: float = 0.0
+    reference: Track, stamps_ns: Ints, *, offset_s: float = 0.0, choose: Choice | None = None
 ) -> InterpolatedReference:
     """The reference at the estimate's stamps, with covariance.
 
@@ -230,6 +230,8 @@ def interpolate(
         MAX_GAP_STEPS median steps, stay unmatched.
     offset_s
         Is added to the stamps of the estimate.
+    choose
+        Which of the matched scans are kept; all by default.
     """
     _refuse_unusable(reference, offset_s)
     shifted = stamps_ns + np.int64(round(offset_s * NANOSECONDS))
@@ -240,6 +242,7 @@ def interpolate(
     if not near.any():
         raise mismatch(shifted, reference.stamp, 0, 0.0)
     index = np.flatnonzero(near)
+    index = index if choose is None else index[choose(len(index))]
     outside, in_long_gaps = int((~within).sum()), int((within & ~near).sum())
 
     at = _instants(reference.stamp, shifted[index])

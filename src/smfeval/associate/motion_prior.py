@@ -18,6 +18,7 @@ Smoothers, 2021).
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import comb, factorial
 from typing import TypeVar
 
@@ -114,19 +115,57 @@ def smooth_chain(chain: Chain) -> SmoothedStates:
     return SmoothedStates(mean, covariance, gain[:-1] @ covariance[1:])
 
 
-def innovations(chain: Chain) -> tuple[Floats, Floats]:
-    """What each observation after the first adds to the prediction from the past, and how far.
+@dataclass(frozen=True)
+class Filtered:
+    """What a Kalman filter meets on its way, and the states where it ends.
 
-    Returns
-    -------
-    innovation, covariance
-        y_k - E[y_k | past], (n - 1, ..., p, c), and its covariance, (n - 1, ..., p, p).
+    `innovation` y_k - E[y_k | past] (n - 1, ..., 1, c) has the variance `variance` (n - 1, ...).
     """
-    past, seen = filter_chain(chain), chain.observed.shape[-2]
-    predicted = chain.transition @ past.mean[:-1]
-    spread = _sandwich(chain.transition, past.covariance[:-1]) + chain.process
-    innovation = chain.observed[1:] - predicted[..., :seen, :]
-    return innovation, spread[..., :seen, :seen] + chain.noise[1:]
+
+    innovation: Floats
+    variance: Floats
+    last: States  # one instant, the last. (1, ..., s, c), (1, ..., s, s)
+
+
+def filter_in_turn(chain: Chain) -> Filtered:
+    """The Kalman filter one instant after the other: the least work for many short chains.
+
+    The batch is the last axis inside, where numpy is fast. One number is seen, p = 1.
+    """
+    phi, process, noise, observed = (
+        _batch_last(part) for part in (chain.transition, chain.process, chain.noise, chain.observed)
+    )
+    mean, spread = (_batch_last(part[None])[0] for part in (chain.mean, chain.covariance))
+    spread = np.broadcast_to(spread, (*spread.shape[:2], mean.shape[-1]))
+    innovation, variance = np.empty_like(observed[1:]), np.empty((len(phi), mean.shape[-1]))
+    for k in range(len(phi)):
+        mean = np.einsum("ijb,jcb->icb", phi[k], mean)
+        moved = np.einsum("ijb,jkb->ikb", phi[k], spread)
+        spread = np.einsum("ikb,jkb->ijb", moved, phi[k]) + process[k]
+        doubt = noise[k + 1, 0, 0]
+        variance[k] = spread[0, 0] + doubt
+        innovation[k] = observed[k + 1] - mean[:1]
+        gain = spread[0] / variance[k]
+        mean = mean + gain[:, None] * innovation[k]
+        # (I - K H) P (I - K H)^T + R K K^T, with 1 - K_0 = R / S: nothing cancels
+        half = spread - gain[:, None] * spread[0]
+        half[0] = doubt / variance[k] * spread[0]
+        spread = half - half[:, :1] * gain
+        spread[:, 0] = half[:, 0] * (doubt / variance[k])
+        spread += (doubt * gain)[:, None] * gain
+    batch = chain.mean.shape[:-2]
+    last = States(_batch_first(mean[None], batch), _batch_first(spread[None], batch))
+    return Filtered(_batch_first(innovation, batch), variance.reshape(-1, *batch), last)
+
+
+def _batch_last(array: Floats) -> Floats:
+    """(n, ..., i, j) -> (n, i, j, b), the batch axes as one."""
+    flat = array.reshape(len(array), -1, *array.shape[-2:])
+    return np.ascontiguousarray(np.moveaxis(flat, 1, -1))
+
+
+def _batch_first(array: Floats, batch: tuple[int, ...]) -> Floats:
+    return np.moveaxis(array, -1, 1).reshape(len(array), *batch, *array.shape[1:3])
 
 
 FilterElement = tuple[Floats, Floats, Floats, Floats, Floats]
@@ -350,18 +389,122 @@ def interpolate_separable(
     """
     unit, power = float(np.median(step)), 2 * motion.order - 1
     ratio = np.array(motion.ratio / unit**power)
-    chain = separable_chain(step / unit, observed, motion.order, ratio)
-    states = smooth_chain(chain)
+    states = _states_around(SeenCurve(step / unit, observed, motion.order, ratio), at.left)
+    early, late = (States(states.mean[k], states.covariance[k]) for k in (0, 1))
 
     left, right, rest = bridge(at.before / unit, at.after / unit, motion.order)
     left, right = left[..., None, :], right[..., None, :]
-    i, j = at.left, at.left + 1
-    mean = left @ states.mean[i] + right @ states.mean[j]
-    mixed = left @ states.cross[i] @ _transpose(right)
-    variance = left @ states.covariance[i] @ _transpose(left)
-    variance += right @ states.covariance[j] @ _transpose(right)
+    mean = left @ early.mean + right @ late.mean
+    mixed = left @ states.cross[0] @ _transpose(right)
+    variance = left @ early.covariance @ _transpose(left)
+    variance += right @ late.covariance @ _transpose(right)
     variance += mixed + _transpose(mixed) + rest[..., None, None]
     return mean[..., 0, :], unit**power * variance[..., 0, 0]
+
+
+FIRST_REACH = 32  # observations: without noise a filter has forgotten its start by then
+NEARBY_COST = 0.2  # of an observation nearby, beside one of a track that is smoothed as a whole
+FORGOTTEN = 1e-12  # of the variance of a state: so little of it may come from the start
+
+
+@dataclass(frozen=True)
+class SeenCurve:
+    """What `separable_chain` is made of."""
+
+    step: Floats
+    observed: Floats
+    order: int
+    ratio: Floats
+
+    def __len__(self) -> int:
+        return len(self.observed)
+
+    def __getitem__(self, part: slice) -> "SeenCurve":
+        """Neighbouring observations."""
+        seen = self.observed[part]
+        step = self.step[part.start : (part.start or 0) + len(seen) - 1]
+        return SeenCurve(step, seen, self.order, self.ratio)
+
+    @property
+    def chain(self) -> Chain:
+        """The chain of its states."""
+        return separable_chain(self.step, self.observed, self.order, self.ratio)
+
+
+def _states_around(curve: SeenCurve, left: Ints) -> SmoothedStates:
+    """States at the observations `left` and at those after them. (2, q, ..., m, c).
+
+    Where few are asked of one long track, by the observations nearby that are not forgotten.
+    """
+    reach = FIRST_REACH
+    while curve.step.ndim == 1 and max(4.0, NEARBY_COST * len(left)) * reach < len(curve):
+        found = _states_nearby(curve, left, reach)
+        if found is not None:
+            return found
+        reach *= 2
+    return _states_of_all(curve, left)
+
+
+def _states_of_all(curve: SeenCurve, left: Ints) -> SmoothedStates:
+    states, both = smooth_chain(curve.chain), np.stack([left, left + 1])
+    return SmoothedStates(states.mean[both], states.covariance[both], states.cross[left][None])
+
+
+def _states_nearby(curve: SeenCurve, left: Ints, reach: int) -> SmoothedStates | None:
+    """By `reach` observations on either side; None where a filter has not forgotten its start.
+
+    One filter comes up to `left`, another back in time to `left` + 1, and the step between them
+    is a chain of two. At the ends of the track all states are smoothed.
+    """
+    step, order, at_end = curve.step, curve.order, 2 * reach + 3
+    first, last = left < reach, left > len(step) - 1 - reach
+    between = left[~(first | last)]
+    back, ahead = np.arange(-reach, 1)[:, None], np.arange(reach + 1, 0, -1)[:, None]
+    way = np.concatenate([back + between, ahead + between], axis=1)
+    steps = np.concatenate([step[(back + between)[:-1]], step[(ahead + between)[1:]]], axis=1)
+    ends = _forgetful_ends(SeenCurve(steps, curve.observed[way], order, curve.ratio).chain)
+    if ends is None:
+        return None
+    past, future = slice(0, len(between)), slice(len(between), None)
+    mirror = (-1.0) ** np.arange(order)  # odd derivatives, seen back in time
+    seen = mirror[:, None] * ends.mean[:, future]
+    doubt = np.outer(mirror, mirror) * ends.covariance[:, future]
+    middle = Chain(
+        ends.mean[0, past],
+        ends.covariance[0, past],
+        transition(step[between], order)[None],
+        process_covariance(step[between], order)[None],
+        np.concatenate([seen, seen]),
+        np.concatenate([doubt, doubt]),
+    )
+    offset = len(curve) - at_end
+    parts = (
+        _states_of_all(curve[:at_end], left[first]),
+        smooth_chain(middle),
+        _states_of_all(curve[offset:], left[last] - offset),
+    )
+    names = "mean", "covariance", "cross"
+    joined = (np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names)
+    return SmoothedStates(*joined)
+
+
+def _forgetful_ends(chain: Chain) -> States | None:
+    """The states where filters end; None where their starts are still seen there.
+
+    Columns that start at the unit vectors and see zeros are what is left of a start.
+    """
+    columns, size = chain.mean.shape[-1], chain.mean.shape[-2]
+    units = np.broadcast_to(np.eye(size), chain.covariance.shape)
+    nothing = np.zeros((*chain.observed.shape[:-1], size))
+    both = replace(
+        chain,
+        mean=np.concatenate([chain.mean, units], axis=-1),
+        observed=np.concatenate([chain.observed, nothing], axis=-1),
+    )
+    last = filter_in_turn(both).last
+    kept = np.einsum("...ii->...i", _sandwich(last.mean[..., columns:], chain.covariance))
+    own = np.einsum("...ii->...i", last.covariance)
+    return None if (kept > FORGOTTEN * own).any() else replace(last, mean=last.mean[..., :columns])
 
 
 def separable_chain(step: Floats, observed: Floats, order: int, ratio: Floats) -> Chain:
@@ -402,6 +545,7 @@ LEAST_OBSERVATIONS = 12  # fewer cannot tell motion from noise
 # above the highest, hundreds of observations are averaged and motion does not show.
 LOG10_RATIOS = np.arange(-8.0, 10.1, 2.0)
 TRIES = 12  # to 0.02 in log10 of the ratio, less than its error from 2000 observations
+AHEAD = 3  # of them, for all of which one likelihood of several ratios takes hardly longer
 
 
 @dataclass(frozen=True)
@@ -434,13 +578,11 @@ def fit_prior(step: Floats, observed: Floats, order: int) -> PriorFit:
 
     best = int(np.argmin(cost(LOG10_RATIOS)))
     low, high = LOG10_RATIOS[max(best - 1, 0)], LOG10_RATIOS[min(best + 1, len(LOG10_RATIOS) - 1)]
-    ratio = 10.0 ** golden_section(
-        lambda x: float(cost(np.array([x]))[0]), float(low), float(high), TRIES
-    )
-    least, density = _profile(steps, seen @ axes, order, np.array([ratio]))
+    ratio = np.array([10.0 ** golden_section(cost, float(low), float(high), TRIES, ahead=AHEAD)])
+    least, density = _profile(steps, seen @ axes, order, ratio)
     power = 2 * order - 1
     whole = axes @ density[0] @ axes.T / unit**power
-    motion = MotionPrior(order, 0.5 * (whole + whole.T), ratio * unit**power)
+    motion = MotionPrior(order, 0.5 * (whole + whole.T), float(ratio[0]) * unit**power)
     return PriorFit(motion, -0.5 * float(least[0]))
 
 
@@ -453,10 +595,11 @@ def moving_axes(seen: Floats) -> Floats:
 def _profile(step: Floats, seen: Floats, order: int, ratio: Floats) -> tuple[Floats, Floats]:
     """-2 log likelihood per observation at the best density, and that density. (g,), (g, r, r)."""
     chain = separable_chain(step[..., None], seen[..., None, :], order, ratio)
-    innovation, variance = innovations(chain)
-    whitened = innovation[SKIPPED - 1 :, ..., 0, :] / np.sqrt(variance[SKIPPED - 1 :, ..., 0, :])
+    found = filter_in_turn(chain)
+    innovation, variance = found.innovation[SKIPPED - 1 :, ..., 0, :], found.variance[SKIPPED - 1 :]
+    whitened = innovation / np.sqrt(variance)[..., None]
     count, axes = whitened.shape[0] * whitened.shape[1], seen.shape[-1]
     density = np.einsum("nwgi,nwgj->gij", whitened, whitened) / count
-    logarithm = np.log(variance[SKIPPED - 1 :, ..., 0, 0]).mean(axis=(0, 1))
+    logarithm = np.log(variance).mean(axis=(0, 1))
     size = np.linalg.slogdet(density)[1]
     return axes * (logarithm + 1 + np.log(2 * np.pi)) + size, density

@@ -1,5 +1,7 @@
 """Nearest stamp, one to one: no reference pose serves two scans."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from smfeval import words
@@ -127,6 +129,11 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.estimate)
+
+    def __getitem__(self, chosen: Ints) -> "Pairs":
+        rows = ("estimate", "reference", "gap_s", "moved_m", "open_m")
+        known = ((name, getattr(self, name)) for name in rows)
+        return replace(self, **{name: row[chosen] for name, row in known if row is not None})
 
     @property
     def moves(self) -> "Moves | None":

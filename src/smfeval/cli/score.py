@@ -93,7 +93,7 @@ def _shown_only(chosen: argparse.Namespace, conditions: list[Condition]) -> Opti
     why = (space_name(ENDING_SIGMA, "rotation"),) if chosen.why else ()
     if more or not known:
         return Options()
-    few = None if chosen.why or chosen.alert_limit else ORIENTED_SCANS
+    few = None if chosen.alert_limit else ORIENTED_SCANS
     numbers = (*SHOWN_NUMBERS, *why)
     return Options(numbers=numbers, with_interval=SHOWN_INTERVALS, oriented_scans=few)
 

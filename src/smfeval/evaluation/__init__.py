@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from smfeval.align.body import to_common_body
 from smfeval.align.fit import Alignment, alignment_notes, choose_alignment, fit_alignment
 from smfeval.align.joint import Joint
-from smfeval.align.nuisance import BodyMotion, body_motion
+from smfeval.align.nuisance import MOST_SCANS, BodyMotion, body_motion
 from smfeval.associate import (
     GapRisk,
     Pairs,
@@ -20,7 +20,7 @@ from smfeval.associate import (
 from smfeval.associate.origin import share_origin
 from smfeval.dataclass import dataclass
 from smfeval.evaluation.claim import AlignedClaim, align_claim, claimed_joint, with_memory
-from smfeval.evaluation.judging import JudgedTracks, gap_risk_of, judge_space
+from smfeval.evaluation.judging import NO_RISK, JudgedTracks, gap_risk_of, judge_space
 from smfeval.evaluation.result import Evaluation, ScoredScans, SpaceScores
 from smfeval.evaluation.scoring import (
     REQUIRED_RULES,
@@ -30,11 +30,12 @@ from smfeval.evaluation.scoring import (
     summarise,
 )
 from smfeval.judge.decide import Verdict
-from smfeval.maths.arrays import Ints, spaced_indices
+from smfeval.maths.arrays import Choice, Ints, count_gaps, spaced_indices
 from smfeval.options import Options
 from smfeval.schema import ALIGNMENTS, AlignmentKind
 from smfeval.summarise.relative import relative_errors
-from smfeval.track import AnyTrack, Track
+from smfeval.summarise.windows import scans_of_windows
+from smfeval.track import AnyTrack, GaussianTrack, Track
 from smfeval.why.two_tracks import MatchedTracks, doubts_beside
 
 if TYPE_CHECKING:
@@ -126,14 +127,20 @@ def judge_again(
 ) -> tuple[JudgedTracks, Verdict]:
     """The verdict on the position under other options, and what it looked at.
 
-    Without rotation, pose and doubts about the files, which change nothing of it.
+    Without rotation, pose and doubts about the files, which change nothing of it; and on the scans
+    that verdicts look at alone, unless those that are left to score, or regular, must be chosen
+    among all.
     """
-    tracks = align_tracks(found.estimate, reference, options, pairs)
+    estimate, by_motion = found.estimate, found.verdict.by == "relative motion"
+    chosen = options.fit_on is not None or options.alignment == "first-pose"
+    whole = chosen or not isinstance(estimate, GaussianTrack) or estimate.cross is not None
+    whole |= found.position.singular > 0 or (by_motion and bool(count_gaps(estimate.stamp)[-1]))
+    some = scans_of_windows if by_motion else partial(spaced_indices, most=MOST_SCANS)
+    tracks = align_tracks(estimate, reference, options, pairs, choose=None if whole else some)
     options, left, claim = tracks.options, tracks.left, tracks.claim()
     assert claim is not None
     position = score_position(tracks.estimate, tracks.reference, claim, left, options)
-    risk = gap_risk_of(position, tracks.pairs, left, granted=options.reference_covariance)
-    judged = tracks.judged(claim, found.pose, risk)
+    judged = tracks.judged(claim, found.pose, NO_RISK if pairs is None else found.gap_risk)
     position = judge_space(summarise(position, options, judged.relative_motion), judged, ())
     assert position.verdict is not None
     return judged, position.verdict
@@ -199,14 +206,21 @@ class AlignedTracks:
 
 
 def align_tracks(
-    estimate: AnyTrack, reference: Track, options: Options, pairs: Pairs | None = None
+    estimate: AnyTrack,
+    reference: Track,
+    options: Options,
+    pairs: Pairs | None = None,
+    *,
+    choose: Choice | None = None,
 ) -> AlignedTracks:
-    """Bring both tracks to one body, one clock and one world."""
+    """Bring both tracks to one body, clock and world; of the matched scans, those chosen."""
     estimate = to_common_body(estimate, reference, options.extrinsic)
     kind = choose_alignment(estimate, options.alignment)
 
     options, clock = resolve_clock(estimate, reference, kind, options, pairs)
-    pairs, reference, pair_notes = pair_scans(estimate, reference, options, clock, pairs)
+    pairs, reference, pair_notes = pair_scans(
+        estimate, reference, options, clock, pairs, choose=choose
+    )
     options = replace(options, tolerance_s=pairs.tolerance_s)
     joint = claimed_joint(estimate, options.joint, estimate[pairs.estimate])
     motion = body_motion(estimate.stamp, estimate.position, estimate.rotation)[pairs.estimate]

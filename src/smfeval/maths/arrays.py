@@ -1,5 +1,6 @@
 """The array types that every signature speaks of, the median, spread indices and gaps."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from smfeval.maths.stamps import NANOSECONDS
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Choice = Callable[[int], Ints]  # which of so many rows
 
 GAP_STEPS = 2.5  # steps: a longer pause between scans is a gap, and no line may cross it
 LONG_GAP_STEPS = 10.0  # steps: across a longer one nothing is known of the motion

@@ -179,6 +179,15 @@ def horizons(scans: int) -> list[int]:
     return [h for h in (first << j for j in doublings) if (scans - 1) // h >= FEWEST_WINDOWS]
 
 
+def scans_of_windows(scans: int) -> Ints:
+    """Ten evenly spaced scans to the shortest horizon: their windows are those of all scans.
+
+    They are at most 2,000, as those of a fit.
+    """
+    first = shortest_lag(scans)
+    return np.arange((scans - 1) * SHORTEST_LAG // first + 1) * first // SHORTEST_LAG
+
+
 def window_ends(joint: Joint, horizon: int, scans: int) -> tuple[Ints, Ints]:
     """First and second scans of windows that do not overlap. (m,) each."""
     known = joint.kind == "given"

@@ -1,6 +1,7 @@
 """Every fault by its name, honest beliefs without one, and what cannot be told in words."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -145,6 +146,15 @@ def test_the_same_chance_gives_the_same_diagnoses():
     evaluation = made("a stretch").evaluation()
     one, other = (diagnose(evaluation, rng=np.random.default_rng(7)).to_dict() for _ in range(2))
     assert one == other
+
+
+def test_tables_are_made_where_every_number_is_asked_for():
+    evaluation = made("a stretch").evaluation()
+    short = replace(evaluation, options=replace(evaluation.options, numbers=()))
+    every, few = (diagnose(each, rng=np.random.default_rng(7)) for each in (evaluation, short))
+    assert every.bias
+    assert every.windows is not None
+    assert few == replace(every, bias=(), windows=None, regimes=(), tail=None, rotation=None)
 
 
 def test_a_short_track_is_said_to_be_too_short():

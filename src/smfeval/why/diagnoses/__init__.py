@@ -21,7 +21,7 @@ from smfeval.why.diagnoses.case import SHORTEST, DiagnosisCase, Untested, case_o
 from smfeval.why.diagnoses.regimes import find_regimes
 from smfeval.why.diagnoses.regression import independent_scans
 from smfeval.why.diagnoses.tables import Diagnoses
-from smfeval.why.diagnoses.tails import overall_diagnosis, tail_faults, tail_of
+from smfeval.why.diagnoses.tails import overall_diagnosis, tail_faults
 
 __all__ = ["Diagnoses", "diagnose"]
 
@@ -42,7 +42,8 @@ SLOW_UNTESTED = (Untested("a few scans", SLOW_REASON), Untested("heavy tails", S
 def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
     """Name where the error of an evaluated estimate comes from, as far as the scans can tell.
 
-    `rng` draws the series without a stretch that stretches are compared with.
+    `rng` draws the series without a stretch that stretches are compared with. Where chosen numbers
+    alone were asked for, there are no tables.
     """
     case, reason = case_of(evaluation), None
     size, extent = np.median(np.abs(case.error).max(axis=1)), np.abs(case.position).max()
@@ -51,29 +52,24 @@ def diagnose(evaluation: Evaluation, *, rng: np.random.Generator) -> Diagnoses:
     elif size <= ROUNDING * extent:
         reason = "at least half of the errors are zero; is the estimate the reference itself?"
     if reason is not None:
-        return Diagnoses((), (), (), None, (), None, None, reason=reason)
+        return Diagnoses((), (), reason=reason)
 
-    names, path = tables.path_error(evaluation, case)
     biases = find_biases(case)
     found: list[Why] = []
-    untested, tail, notes = [NO_BELIEF], None, list[str]()
+    untested, notes = [NO_BELIEF], list[str]()
     if case.has_belief:
         random = case.with_error(biases.remainder, biases.alignment_covariance)
         found, untested = _diagnose_belief(random, rng)
-        tail = tail_of(case.residuals.likelihood_terms.nees, case.dimension)
         notes += [FITTED_NOTE] if case.fitted else []
         notes += [BIAS_NOTE] if biases.found else []
-    return Diagnoses(
+    named = Diagnoses(
         found=(*biases.found, *found),
         untested=(*biases.untested, *untested),
-        bias=tables.bias_table(names, path, case),
-        windows=tables.window_table(names, path, case),
-        regimes=tables.regime_table(case),
-        tail=tail,
         systematic=biases.share,
         notes=tuple(notes),
-        rotation=tables.rotation_tables(evaluation),
     )
+    every = evaluation.options.numbers is None
+    return tables.with_tables(named, evaluation, case) if every else named
 
 
 def _diagnose_belief(

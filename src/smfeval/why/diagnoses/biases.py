@@ -17,7 +17,7 @@ import numpy as np
 
 from smfeval.dataclass import dataclass
 from smfeval.maths import normal, so3
-from smfeval.maths.arrays import Floats
+from smfeval.maths.arrays import Floats, inverse
 from smfeval.why.causes import Why
 from smfeval.why.diagnoses import regression
 from smfeval.why.diagnoses.case import (
@@ -38,11 +38,16 @@ def freedoms(case: DiagnosisCase) -> Floats:
     """What the alignment could absorb: error per unit of each freedom. (n, d, q)."""
     if case.alignment == "none":
         return np.zeros((len(case), case.dimension, 0))
-    centred = case.position - case.position.mean(axis=0)
-    shifts = [np.broadcast_to(np.eye(3)[i], centred.shape) for i in case.axes]
-    turns = [np.cross(np.eye(3)["xyz".index(axis)], centred) for axis in TURNS[case.alignment]]
-    scale = [centred] if case.alignment == "sim3" else []
-    return np.stack([column.T for column in (*shifts, *turns, *scale)])[:, case.axes].T
+    centred = (case.position - case.position.mean(axis=0)).T
+    shifts, turns = case.dimension, TURNS[case.alignment]
+    columns = np.zeros((shifts + len(turns) + (case.alignment == "sim3"), *centred.shape))
+    columns[range(shifts), case.axes] = 1.0
+    for column, axis in zip(columns[shifts:], turns, strict=False):
+        i = "xyz".index(axis)
+        column[i - 2], column[i - 1] = -centred[i - 1], centred[i - 2]
+    if case.alignment == "sim3":
+        columns[-1] = centred
+    return (columns if shifts == 3 else columns[:, case.axes]).T
 
 
 def whiten_errors(case: DiagnosisCase, metres: Floats) -> Floats:
@@ -57,8 +62,7 @@ def weight(case: DiagnosisCase) -> Floats:
     """How much a scan says by its reported covariance: mean of 1 / sigma^2. (n,)."""
     if not case.has_belief:
         return np.ones(len(case))
-    root = whiten_errors(case, np.broadcast_to(np.eye(case.dimension), case.covariance.shape))
-    return np.einsum("nij,nij->n", root, root) / case.dimension
+    return np.einsum("nii->n", inverse(case.covariance)) / case.dimension
 
 
 def alignment_covariance(

@@ -184,7 +184,9 @@ def design_of(response: Floats, base: Floats, causes: list[Cause]) -> Design:
     stops = np.cumsum([block.shape[-1] for block in blocks]).tolist()
     places = [list(range(*ends)) for ends in pairwise(stops)]
     names = [cause.name for cause in causes]
-    rows = np.concatenate([block.T for block in blocks])
+    rows = np.empty((stops[-1], *response.T.shape))  # in C's order, as columns are read
+    for block, stop in zip(blocks, stops, strict=True):
+        rows[stop - block.shape[-1] : stop] = block.T
     return Design(rows, places[0], dict(zip(names, places[1:], strict=True)))
 
 

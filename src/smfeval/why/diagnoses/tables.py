@@ -1,6 +1,6 @@
-"""What `diagnose` returns: causes that were found, and tables that are always shown."""
+"""What `diagnose` returns: causes that were found, and tables for those who want every number."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,11 +106,13 @@ class Diagnoses:
 
     found: tuple[Why, ...]
     untested: tuple[Untested, ...]
-    bias: tuple[Bias, ...]
-    windows: DiagnosisWindows | None
-    regimes: tuple[Regime, ...]
-    tail: Tail | None
-    systematic: float | None  # share of the mean square (in sigmas if reported) that biases explain
+    bias: tuple[Bias, ...] = ()
+    windows: DiagnosisWindows | None = None
+    regimes: tuple[Regime, ...] = ()
+    tail: Tail | None = None
+    systematic: float | None = (
+        None  # share of the mean square (in sigmas if reported) that biases explain
+    )
     notes: tuple[str, ...] = ()
     reason: str | None = None  # why nothing was tried
     rotation: RotationTables | None = None  # None where no rotation was scored
@@ -188,6 +190,20 @@ def drift(case: DiagnosisCase, slow: SlowPart) -> Why:
     sigmas = float(np.sqrt(slow.slow))
     shares = {"slow_sigmas": sigmas, "share": slow.share, "window_s": window_s}
     return Why("drift", shares | {"p": slow.probability})
+
+
+def with_tables(found: Diagnoses, evaluation: Evaluation, case: DiagnosisCase) -> Diagnoses:
+    """With what is described and not tested."""
+    names, path = path_error(evaluation, case)
+    nees = case.residuals.likelihood_terms.nees if case.has_belief else None
+    return replace(
+        found,
+        bias=bias_table(names, path, case),
+        windows=window_table(names, path, case),
+        regimes=regime_table(case),
+        tail=None if nees is None else tail_of(nees, case.dimension),
+        rotation=rotation_tables(evaluation),
+    )
 
 
 def path_error(evaluation: Evaluation, case: DiagnosisCase) -> tuple[tuple[str, ...], Floats]:
