@@ -13,7 +13,6 @@ from itertools import accumulate
 from math import ceil, erfc, exp, factorial, gamma, lgamma, log, pi, sqrt
 from math import erf as erf_at
 from operator import mul
-from typing import NamedTuple
 
 import numpy as np
 
@@ -275,48 +274,17 @@ def bisect(
 GOLDEN = (sqrt(5) - 1) / 2
 
 
-def golden_section(
-    scores: Callable[[Floats], Floats], low: float, high: float, tries: int, *, ahead: int = 1
-) -> float:
-    """Where a function with one minimum is least, by so many tries. The function: (q,) -> (q,).
-
-    One that takes hardly longer for several values is asked at once for all that the next tries,
-    so many `ahead`, may need.
-    """
-    known: dict[float, float] = {}
-
-    def value(bracket: Bracket, at: float) -> float:
-        if at not in known:
-            asked = sorted(bracket.inner(ahead) - known.keys())
-            known.update(zip(asked, scores(np.array(asked)).tolist(), strict=True))
-        return known[at]
-
-    bracket = Bracket(low, high - GOLDEN * (high - low), low + GOLDEN * (high - low), high)
+def golden_section(score: Callable[[float], float], low: float, high: float, tries: int) -> float:
+    """Where a function with one minimum is least, by so many values of it."""
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = score(left), score(right)
     for _ in range(tries - 2):
-        at_left, at_right = (value(bracket, at) for at in (bracket.left, bracket.right))
-        bracket = bracket.parts[at_left > at_right]
-    at_left, at_right = (value(bracket, at) for at in (bracket.left, bracket.right))
-    return bracket.left if at_left <= at_right else bracket.right
-
-
-class Bracket(NamedTuple):
-    """Where a minimum lies, and two places inside, by the golden section."""
-
-    low: float
-    left: float
-    right: float
-    high: float
-
-    @property
-    def parts(self) -> tuple["Bracket", "Bracket"]:
-        """The left part, with the old left as its right, and the right part."""
-        low, left, right, high = self
-        return (
-            Bracket(low, right - GOLDEN * (right - low), left, right),
-            Bracket(left, right, left + GOLDEN * (high - left), high),
-        )
-
-    def inner(self, levels: int) -> set[float]:
-        """Places inside, and inside of the parts."""
-        own = {self.left, self.right}
-        return own if levels <= 1 else own.union(*(p.inner(levels - 1) for p in self.parts))
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = score(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = score(right)
+    return left if at_left <= at_right else right

@@ -97,9 +97,7 @@ def best_scale(error: Floats, covariance: Floats, noise: Floats | None = None) -
 
     some = spaced_indices(len(error), SEARCHED)
     few = partial(scaled_log_score, error[some], covariance[some], noise=noise[some])
-    x = golden_section(
-        lambda tried: np.array([few(scale=exp(x)) for x in tried]), *LOG_SCALES, TRIES
-    )
+    x = golden_section(lambda x: few(scale=exp(x)), *LOG_SCALES, TRIES)
     if len(some) < len(error):
         every = partial(scaled_log_score, error, covariance, noise=noise)
         for step in STEPS:
