@@ -9,7 +9,7 @@ from time import monotonic
 from smfeval import words
 from smfeval.io.progress import listening
 
-LINE_EVERY_S = 60.0
+LINE_EVERY_S, DRAWN_EVERY_S = 60.0, 0.1
 LINES_FOR_RATE = 5  # the rate is that of the last lines: known results come faster than others
 
 # Runs that are kept, and all, of a command that goes on when it is run again: for Ctrl-C.
@@ -62,11 +62,17 @@ def _study_hearer(*, quiet: bool) -> Iterator[StudyHearer]:
         rich.TextColumn("{task.fields[failed]} failed"),
         rich.TimeRemainingColumn(),
     )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # Drawn as runs end, not by a thread of its own, with which no worker could be forked.
+    console, drawn = Console(stderr=True), [0.0]
+    with rich.Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
         task = bar.add_task("runs", failed=0)
-        yield lambda done, failed, total: bar.update(
-            task, completed=done, total=total, failed=failed
-        )
+
+        def hear(done: int, failed: int, total: int) -> None:
+            due = done == total or monotonic() - drawn[0] >= DRAWN_EVERY_S
+            drawn[0] = monotonic() if due else drawn[0]
+            bar.update(task, completed=done, total=total, failed=failed, refresh=due)
+
+        yield hear
 
 
 class ProgressLines:
