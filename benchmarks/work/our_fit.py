@@ -30,7 +30,7 @@ both = np.zeros((scans, 6, 6))
 both[:, :3, :3] = both[:, 3:, 3:] = R
 turned = both.swapaxes(1, 2) @ arm
 covariance = turned @ left @ turned.swapaxes(1, 2)
-claim = Claim(position, rotation, 0.5 * (covariance + covariance.swapaxes(1, 2)))
+claim = Claim.of(position, rotation, 0.5 * (covariance + covariance.swapaxes(1, 2)))
 fit, joint = fit_weights("se3", position), Joint("implied", 6)
 stamp = 100_000_000 * np.arange(scans)
 
