@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from smfeval.io.options import ReadOptions
 
 HeaderLine = tuple[int, str]
-CHUNK_BYTES = 8 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
+CHUNK_BYTES = 4 * 2**20  # stays in a last-level cache, and is much beside the cost of a call
 THREADED_BYTES = 4 * CHUNK_BYTES  # a smaller file is read before a second thread is of use
 NEW_LINE = b"\n"
 LONG_LINE = f"a line is longer than {words.byte_size(LINE_BYTES)}; rows of numbers are shorter"
