@@ -142,6 +142,7 @@ def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
     if kind == "sim3" and not square:
         free, open_freedoms = (*free, "scale"), open_freedoms + 1
 
+    moved = target_centre - scale * rotation @ source_centre
     left = path_m = 0.0
     for part in chunks(len(source)):
         residual = so3.rotate_all(scale * rotation, source[part] - source_centre)
@@ -149,17 +150,9 @@ def _fit_positions(kind: str, source: Floats, target: Floats) -> Alignment:
         steps = np.diff(target[part.start : part.stop + 1], axis=0)
         left += float(np.einsum("ni,ni->", residual, residual))
         path_m += float(np.sqrt(np.einsum("ni,ni->n", steps, steps)).sum())
-    return Alignment(
-        kind,
-        rotation,
-        target_centre - scale * rotation @ source_centre,
-        scale,
-        FREEDOMS[kind] - open_freedoms,
-        free,
-        float(np.sqrt(left / len(source))),
-        len(source),
-        path_m,
-    )
+    count, residual_m = len(source), float(np.sqrt(left / len(source)))
+    freedoms = FREEDOMS[kind] - open_freedoms
+    return Alignment(kind, rotation, moved, scale, freedoms, free, residual_m, count, path_m)
 
 
 def fit_nothing(source: Floats, target: Floats) -> Alignment:

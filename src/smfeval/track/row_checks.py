@@ -143,18 +143,6 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
         relative = float(asymmetry(whole(slice(row, row + 1)))[0])
         return f"the covariance differs from its transpose by {words.number(relative)} relative"
 
-    def indefinite(row: int) -> str:
-        matrix = whole(slice(row, row + 1))
-        smallest = float(correlation_eigenvalue(matrix)[0])
-        variance = np.diag(matrix[0])
-        if np.isfinite(smallest):
-            size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
-        elif (variance < 0).any():
-            size = f"a negative variance, {words.number(variance.min())}"
-        else:
-            size = "a zero variance beside covariances that are not zero"
-        return f"the covariance is not positive semi-definite: {size}"
-
     return [
         Fault(
             "covariance not finite",
@@ -162,13 +150,29 @@ def covariance_faults(covariance: Floats) -> list[Fault]:
             lambda row: "the covariance has a NaN, an infinity or a variance beyond 1e30",
         ),
         Fault("covariance not symmetric", ~symmetric, skew),
-        Fault("covariance not positive semi-definite", ~semidefinite, indefinite),
+        Fault(
+            "covariance not positive semi-definite",
+            ~semidefinite,
+            lambda row: _why_indefinite(whole(slice(row, row + 1))),
+        ),
         Fault(
             "variance too small to be meant",
             finite & ~meant,
             lambda row: f"a variance is below {words.exact(SMALLEST_VARIANCE)} and not zero",
         ),
     ]
+
+
+def _why_indefinite(matrix: Floats) -> str:
+    """What keeps a matrix from being a covariance. (1, d, d)."""
+    smallest, variance = float(correlation_eigenvalue(matrix)[0]), np.diag(matrix[0])
+    if np.isfinite(smallest):
+        size = f"an eigenvalue of {words.number(smallest)} in the correlation matrix"
+    elif (variance < 0).any():
+        size = f"a negative variance, {words.number(variance.min())}"
+    else:
+        size = "a zero variance beside covariances that are not zero"
+    return f"the covariance is not positive semi-definite: {size}"
 
 
 def valid_share(covariance: Floats) -> float:

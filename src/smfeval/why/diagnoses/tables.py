@@ -110,9 +110,8 @@ class Diagnoses:
     windows: DiagnosisWindows | None = None
     regimes: tuple[Regime, ...] = ()
     tail: Tail | None = None
-    systematic: float | None = (
-        None  # share of the mean square (in sigmas if reported) that biases explain
-    )
+    # Share of the mean square (in sigmas if reported) that biases explain.
+    systematic: float | None = None
     notes: tuple[str, ...] = ()
     reason: str | None = None  # why nothing was tried
     rotation: RotationTables | None = None  # None where no rotation was scored
